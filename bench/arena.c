@@ -14,27 +14,16 @@ enum {
 
 bool bench_arena_init(int32_t device_number, bench_arena *out_arena) {
   memset(out_arena, 0, sizeof *out_arena);
-  if (rlo_context_create_default(device_number, NULL, &out_arena->context) !=
-      RLO_OK) {
+  if (rlo_context_create_default(device_number, NULL, &out_arena->context) != RLO_OK) {
     return bench_fail_last("opening the device");
   }
   cl_device_id device = rlo_context_cl_device(out_arena->context);
-  clGetDeviceInfo(device,
-                  CL_DEVICE_NAME,
-                  sizeof out_arena->device_name,
-                  out_arena->device_name,
+  clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof out_arena->device_name, out_arena->device_name,
                   NULL);
-  clGetDeviceInfo(device,
-                  CL_DRIVER_VERSION,
-                  sizeof out_arena->driver_version,
-                  out_arena->driver_version,
-                  NULL);
+  clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof out_arena->driver_version,
+                  out_arena->driver_version, NULL);
   cl_ulong cache_bytes = 0;
-  clGetDeviceInfo(device,
-                  CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
-                  sizeof cache_bytes,
-                  &cache_bytes,
-                  NULL);
+  clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache_bytes, &cache_bytes, NULL);
   out_arena->cache_bytes = (int64_t)cache_bytes;
   out_arena->device_name[sizeof out_arena->device_name - 1] = '\0';
   out_arena->driver_version[sizeof out_arena->driver_version - 1] = '\0';
@@ -42,8 +31,8 @@ bool bench_arena_init(int32_t device_number, bench_arena *out_arena) {
   out_arena->is_host_memory = info->device_class == RLO_DEVICE_CLASS_CPU;
   out_arena->threads = info->compute_units < 1 ? 1 : info->compute_units;
   cl_int code = CL_SUCCESS;
-  out_arena->queue = clCreateCommandQueue(
-      rlo_context_cl_context(out_arena->context), device, 0, &code);
+  out_arena->queue =
+      clCreateCommandQueue(rlo_context_cl_context(out_arena->context), device, 0, &code);
   if (code != CL_SUCCESS) {
     bench_arena_deinit(out_arena);
     return bench_fail_cl("clCreateCommandQueue", code);
@@ -92,55 +81,38 @@ static void fill_source(uint8_t *bytes, int64_t count) {
   }
 }
 
-static bool create_buffer(const bench_arena *arena,
-                          int64_t bytes,
-                          void *host,
-                          cl_mem *out_buffer) {
+static bool create_buffer(const bench_arena *arena, int64_t bytes, void *host, cl_mem *out_buffer) {
   cl_int code = CL_SUCCESS;
   cl_mem_flags flags = CL_MEM_READ_WRITE;
   flags |= arena->is_host_memory ? CL_MEM_USE_HOST_PTR : 0;
-  *out_buffer = clCreateBuffer(rlo_context_cl_context(arena->context),
-                               flags,
-                               (size_t)bytes,
-                               arena->is_host_memory ? host : NULL,
-                               &code);
+  *out_buffer = clCreateBuffer(rlo_context_cl_context(arena->context), flags, (size_t)bytes,
+                               arena->is_host_memory ? host : NULL, &code);
   return code == CL_SUCCESS || bench_fail_cl("clCreateBuffer", code);
 }
 
-bool bench_arena_reserve(bench_arena *arena,
-                         int64_t src_bytes,
-                         int64_t dst_bytes) {
+bool bench_arena_reserve(bench_arena *arena, int64_t src_bytes, int64_t dst_bytes) {
   release_buffers(arena);
   arena->src_capacity_bytes = (src_bytes + 63) / 64 * 64;
   arena->dst_capacity_bytes = (dst_bytes + 63) / 64 * 64 + BENCH_GUARD_BYTES;
   arena->src_memory = allocate(arena->src_capacity_bytes);
   arena->dst_memory = allocate(arena->dst_capacity_bytes);
   if (arena->src_memory == NULL || arena->dst_memory == NULL) {
-    return bench_fail("no memory for arrays of %lld and %lld bytes",
-                      (long long)src_bytes,
+    return bench_fail("no memory for arrays of %lld and %lld bytes", (long long)src_bytes,
                       (long long)dst_bytes);
   }
   arena->host_src = (uint8_t *)arena->src_memory + SKEW_BYTES;
   arena->host_dst = (uint8_t *)arena->dst_memory + SKEW_BYTES;
   fill_source(arena->host_src, arena->src_capacity_bytes);
-  if (!create_buffer(
-          arena, arena->src_capacity_bytes, arena->host_src, &arena->src) ||
-      !create_buffer(
-          arena, arena->dst_capacity_bytes, arena->host_dst, &arena->dst)) {
+  if (!create_buffer(arena, arena->src_capacity_bytes, arena->host_src, &arena->src) ||
+      !create_buffer(arena, arena->dst_capacity_bytes, arena->host_dst, &arena->dst)) {
     return false;
   }
   if (arena->is_host_memory) {
     return true;
   }
-  cl_int code = clEnqueueWriteBuffer(arena->queue,
-                                     arena->src,
-                                     CL_TRUE,
-                                     0,
-                                     (size_t)arena->src_capacity_bytes,
-                                     arena->host_src,
-                                     0,
-                                     NULL,
-                                     NULL);
+  cl_int code =
+      clEnqueueWriteBuffer(arena->queue, arena->src, CL_TRUE, 0, (size_t)arena->src_capacity_bytes,
+                           arena->host_src, 0, NULL, NULL);
   return code == CL_SUCCESS || bench_fail_cl("clEnqueueWriteBuffer", code);
 }
 
@@ -150,15 +122,8 @@ bool bench_arena_clear_dst(bench_arena *arena, int64_t bytes) {
   if (arena->is_host_memory) {
     return true;
   }
-  cl_int code = clEnqueueWriteBuffer(arena->queue,
-                                     arena->dst,
-                                     CL_TRUE,
-                                     0,
-                                     count,
-                                     arena->host_dst,
-                                     0,
-                                     NULL,
-                                     NULL);
+  cl_int code = clEnqueueWriteBuffer(arena->queue, arena->dst, CL_TRUE, 0, count, arena->host_dst,
+                                     0, NULL, NULL);
   return code == CL_SUCCESS || bench_fail_cl("clEnqueueWriteBuffer", code);
 }
 
@@ -166,14 +131,8 @@ bool bench_arena_fetch_dst(bench_arena *arena, int64_t bytes) {
   if (arena->is_host_memory) {
     return true;
   }
-  cl_int code = clEnqueueReadBuffer(arena->queue,
-                                    arena->dst,
-                                    CL_TRUE,
-                                    0,
-                                    (size_t)bytes + BENCH_GUARD_BYTES,
-                                    arena->host_dst,
-                                    0,
-                                    NULL,
-                                    NULL);
+  cl_int code =
+      clEnqueueReadBuffer(arena->queue, arena->dst, CL_TRUE, 0, (size_t)bytes + BENCH_GUARD_BYTES,
+                          arena->host_dst, 0, NULL, NULL);
   return code == CL_SUCCESS || bench_fail_cl("clEnqueueReadBuffer", code);
 }

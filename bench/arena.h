@@ -41,9 +41,7 @@ void bench_arena_deinit(bench_arena *arena);
 
 /** Make the buffers hold that much, and fill the source with bits that are no
  *  NaN in any type of 2, 4 or 8 bytes: peers compute with them. */
-bool bench_arena_reserve(bench_arena *arena,
-                         int64_t src_bytes,
-                         int64_t dst_bytes);
+bool bench_arena_reserve(bench_arena *arena, int64_t src_bytes, int64_t dst_bytes);
 
 /** Set the first `bytes` of the destination, and the guard behind them, to the
  *  sentinel. */

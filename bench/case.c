@@ -21,8 +21,7 @@ bool bench_numbers_parse(const char *text, bench_numbers *out_numbers) {
     char *end = NULL;
     long long value = strtoll(at, &end, 10);
     if (end == at || numbers.count == RLO_MAX_RANK) {
-      return bench_fail(
-          "'%s' is no list of at most %d numbers", text, (int)RLO_MAX_RANK);
+      return bench_fail("'%s' is no list of at most %d numbers", text, (int)RLO_MAX_RANK);
     }
     numbers.values[numbers.count++] = value;
     at = end;
@@ -39,8 +38,7 @@ bool bench_numbers_parse(const char *text, bench_numbers *out_numbers) {
 /** About half of an extent. */
 static int64_t halve(int64_t extent) {
   int64_t half = extent / 2;
-  return extent >= 2 * GRAIN ? half - half % GRAIN + extent % GRAIN
-                             : extent - half;
+  return extent >= 2 * GRAIN ? half - half % GRAIN + extent % GRAIN : extent - half;
 }
 
 /** About twice an extent, as aligned or odd as it is. */
@@ -57,16 +55,11 @@ double bench_size_factor_beyond(int64_t cache_bytes) {
   return factor;
 }
 
-size_t bench_numbers_print(const bench_numbers *numbers,
-                           char *out_text,
-                           size_t capacity) {
+size_t bench_numbers_print(const bench_numbers *numbers, char *out_text, size_t capacity) {
   size_t length = 0;
   for (int32_t k = 0; k < numbers->count; ++k) {
     size_t used = length < capacity ? length : capacity;
-    length += (size_t)snprintf(out_text + used,
-                               capacity - used,
-                               "%s%lld",
-                               k == 0 ? "" : ",",
+    length += (size_t)snprintf(out_text + used, capacity - used, "%s%lld", k == 0 ? "" : ",",
                                (long long)numbers->values[k]);
   }
   return length;
@@ -118,23 +111,19 @@ static bool widen(rlo_shape *shape, const int32_t pad[2]) {
     int64_t multiple = from_last <= 1 ? pad[1 - from_last] : 0;
     layout->padded_dimensions[k] = shape->dims[k];
     if (multiple > 0) {
-      layout->padded_dimensions[k] =
-          (shape->dims[k] + multiple - 1) / multiple * multiple;
+      layout->padded_dimensions[k] = (shape->dims[k] + multiple - 1) / multiple * multiple;
     }
   }
   return rlo_shape_validate(shape) == RLO_OK || bench_fail_last("padding");
 }
 
-static bool make_shape(const char *dtype,
-                       const bench_numbers *dims,
-                       const char *layout,
-                       const int32_t pad[2],
-                       rlo_shape *out_shape) {
+static bool make_shape(const char *dtype, const bench_numbers *dims, const char *layout,
+                       const int32_t pad[2], rlo_shape *out_shape) {
   char text[512];
   size_t length = (size_t)snprintf(text, sizeof text, "%s[", dtype);
   length += bench_numbers_print(dims, text + length, sizeof text - length);
-  length += (size_t)snprintf(
-      text + length, sizeof text - length, "]%s", layout == NULL ? "" : layout);
+  length +=
+      (size_t)snprintf(text + length, sizeof text - length, "]%s", layout == NULL ? "" : layout);
   if (rlo_shape_parse(text, length, out_shape) != RLO_OK) {
     return bench_fail_last(text);
   }
@@ -142,9 +131,7 @@ static bool make_shape(const char *dtype,
 }
 
 /* Reads the computation, and the dimensions that sums leave. */
-static bool read_computing(const bench_case_spec *spec,
-                           bench_case *out_case,
-                           bench_numbers *dims) {
+static bool read_computing(const bench_case_spec *spec, bench_case *out_case, bench_numbers *dims) {
   bench_numbers summed = {0};
   if (spec->sum != NULL && !bench_numbers_parse(spec->sum, &summed)) {
     return false;
@@ -155,9 +142,8 @@ static bool read_computing(const bench_case_spec *spec,
   if (spec->alpha < 0.0 || spec->alpha > 0.0) {
     out_case->options.alpha = spec->alpha;
   }
-  out_case->is_computed = spec->sum != NULL || spec->dst_dtype != NULL ||
-                          spec->alpha < 0.0 || spec->alpha > 0.0 ||
-                          spec->beta < 0.0 || spec->beta > 0.0;
+  out_case->is_computed = spec->sum != NULL || spec->dst_dtype != NULL || spec->alpha < 0.0 ||
+                          spec->alpha > 0.0 || spec->beta < 0.0 || spec->beta > 0.0;
   out_case->num_summed = summed.count;
   bool is_summed[RLO_MAX_RANK] = {false};
   for (int32_t d = 0; d < summed.count; ++d) {
@@ -189,21 +175,16 @@ static bool read_chain(const bench_case_spec *spec, bench_case *out_case) {
   out_case->num_operands = rlo_chain_num_operands(chain);
   rlo_chain_release(chain);
   return out_case->num_operands <= BENCH_MAX_OPERANDS ||
-         bench_fail("'%s' has %d operands, more than %d",
-                    spec->name,
-                    (int)out_case->num_operands,
+         bench_fail("'%s' has %d operands, more than %d", spec->name, (int)out_case->num_operands,
                     (int)BENCH_MAX_OPERANDS);
 }
 
-static bool make_case(const bench_case_spec *spec,
-                      double size_factor,
-                      bench_case *out_case) {
+static bool make_case(const bench_case_spec *spec, double size_factor, bench_case *out_case) {
   bench_numbers dims;
   bench_numbers order = {0};
   bench_numbers moved;
   if (!bench_numbers_parse(spec->dims, &dims) ||
-      (spec->permutation != NULL &&
-       !bench_numbers_parse(spec->permutation, &order))) {
+      (spec->permutation != NULL && !bench_numbers_parse(spec->permutation, &order))) {
     return false;
   }
   bench_dims_scale(&dims, size_factor);
@@ -212,42 +193,27 @@ static bool make_case(const bench_case_spec *spec,
     int64_t from = spec->permutation == NULL ? k : order.values[k];
     if (from < 0 || from >= dims.count ||
         (spec->permutation != NULL && order.count != dims.count)) {
-      return bench_fail(
-          "'%s' is no permutation of '%s'", spec->permutation, spec->dims);
+      return bench_fail("'%s' is no permutation of '%s'", spec->permutation, spec->dims);
     }
     out_case->permutation[k] = (int32_t)from;
     moved.values[k] = dims.values[from];
   }
   snprintf(out_case->name, sizeof out_case->name, "%s", spec->name);
-  const char *dst_dtype =
-      spec->dst_dtype == NULL ? spec->dtype : spec->dst_dtype;
+  const char *dst_dtype = spec->dst_dtype == NULL ? spec->dtype : spec->dst_dtype;
   out_case->num_operands = 1;
   if (spec->chain != NULL) {
-    return make_shape(spec->dtype,
-                      &dims,
-                      spec->src_layout,
-                      spec->src_pad,
-                      &out_case->src) &&
+    return make_shape(spec->dtype, &dims, spec->src_layout, spec->src_pad, &out_case->src) &&
            read_chain(spec, out_case);
   }
   return read_computing(spec, out_case, &moved) &&
-         make_shape(spec->dtype,
-                    &dims,
-                    spec->src_layout,
-                    spec->src_pad,
-                    &out_case->src) &&
-         make_shape(dst_dtype,
-                    &moved,
-                    spec->dst_layout,
-                    spec->dst_pad,
-                    &out_case->dst);
+         make_shape(spec->dtype, &dims, spec->src_layout, spec->src_pad, &out_case->src) &&
+         make_shape(dst_dtype, &moved, spec->dst_layout, spec->dst_pad, &out_case->dst);
 }
 
 bool bench_case_add(bench_case_list *list, const bench_case_spec *spec) {
   if (list->count == list->capacity) {
     int32_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
-    bench_case *items =
-        realloc(list->items, (size_t)capacity * sizeof *list->items);
+    bench_case *items = realloc(list->items, (size_t)capacity * sizeof *list->items);
     if (items == NULL) {
       return bench_fail("out of memory for %d cases", (int)capacity);
     }
@@ -263,9 +229,7 @@ bool bench_case_add(bench_case_list *list, const bench_case_spec *spec) {
   return true;
 }
 
-bool bench_case_add_all(bench_case_list *list,
-                        const bench_case_spec *specs,
-                        int32_t count) {
+bool bench_case_add_all(bench_case_list *list, const bench_case_spec *specs, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
     if (!bench_case_add(list, &specs[i])) {
       return false;
@@ -292,8 +256,7 @@ static rlo_status lower_sum(const bench_case *item, rlo_problem *out_problem) {
   return status;
 }
 
-static rlo_status lower_chain(const bench_case *item,
-                              rlo_problem *out_problems) {
+static rlo_status lower_chain(const bench_case *item, rlo_problem *out_problems) {
   rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
   rlo_status status = item->chain(&item->src, &chain);
@@ -321,14 +284,10 @@ bool bench_case_lower(const bench_case *item, rlo_problem *out_problems) {
   } else if (item->num_summed > 0) {
     status = lower_sum(item, out_problems);
   } else if (item->is_computed) {
-    status = rlo_relayout_combine(&item->src,
-                                  &item->dst,
-                                  item->permutation,
-                                  &item->options,
+    status = rlo_relayout_combine(&item->src, &item->dst, item->permutation, &item->options,
                                   out_problems);
   } else {
-    status = rlo_relayout_lower(
-        &item->src, &item->dst, item->permutation, out_problems);
+    status = rlo_relayout_lower(&item->src, &item->dst, item->permutation, out_problems);
   }
   return status == RLO_OK || bench_fail_last(item->name);
 }

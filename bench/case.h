@@ -16,22 +16,18 @@ typedef struct bench_numbers {
 bool bench_numbers_parse(const char *text, bench_numbers *out_numbers);
 
 /** Print "7264,7264". @return its length, as snprintf. */
-size_t bench_numbers_print(const bench_numbers *numbers,
-                           char *out_text,
-                           size_t capacity);
+size_t bench_numbers_print(const bench_numbers *numbers, char *out_text, size_t capacity);
 
 /** Most operands of a chain, one problem for each. */
 enum { BENCH_MAX_OPERANDS = 2 };
 
 /** Begin a chain and grow it. Each of its operands has the source's shape; they
  *  lie one behind the other. */
-typedef rlo_status (*bench_chain_fn)(const rlo_shape *src,
-                                     rlo_chain **out_chain);
+typedef rlo_status (*bench_chain_fn)(const rlo_shape *src, rlo_chain **out_chain);
 
 /** Lower the one relayout, of as many bytes, that makes an array of this shape.
  */
-typedef rlo_status (*bench_single_fn)(const rlo_shape *dst,
-                                      rlo_problem *out_problem);
+typedef rlo_status (*bench_single_fn)(const rlo_shape *dst, rlo_problem *out_problem);
 
 /** One row of a table of cases: text, so that tables read well. */
 typedef struct bench_case_spec {
@@ -105,9 +101,7 @@ void bench_dims_scale(bench_numbers *dims, double factor);
 bool bench_case_add(bench_case_list *list, const bench_case_spec *spec);
 
 /** Does what bench_case_add does, for `count` rows of a table. */
-bool bench_case_add_all(bench_case_list *list,
-                        const bench_case_spec *specs,
-                        int32_t count);
+bool bench_case_add_all(bench_case_list *list, const bench_case_spec *specs, int32_t count);
 
 /**
  * Lower a case.

@@ -52,10 +52,8 @@ static void add_dims(const bench_case *item, bench_arguments *to) {
 }
 
 /** All but the paths. */
-static void set_relayout(const bench_contestants *list,
-                         const bench_contestant *who,
-                         const bench_case *item,
-                         bench_arguments *to) {
+static void set_relayout(const bench_contestants *list, const bench_contestant *who,
+                         const bench_case *item, bench_arguments *to) {
   add_argument(to, BENCH_COMMAND);
   add_argument(to, "convert");
   add_argument(to, "--json");
@@ -65,8 +63,7 @@ static void set_relayout(const bench_contestants *list,
   if (who->kind == BENCH_CONTESTANT_HOST) {
     add_argument(to, "--host");
   } else if (list->run->device_number >= 0) {
-    snprintf(
-        to->device, sizeof to->device, "%d", (int)list->run->device_number);
+    snprintf(to->device, sizeof to->device, "%d", (int)list->run->device_number);
     add_argument(to, "--device");
     add_argument(to, to->device);
   }
@@ -84,15 +81,12 @@ static void set_relayout(const bench_contestants *list,
 }
 
 /** All but the paths. @return false if NumPy has no plain way to do it. */
-static bool set_numpy(const bench_contestants *list,
-                      const bench_case *item,
-                      bench_arguments *to) {
+static bool set_numpy(const bench_contestants *list, const bench_case *item, bench_arguments *to) {
   static const char *const kinds[] = {"u1", "u2", "u4", "u8"};
   bench_plain plain;
   rlo_shape_extent extent;
   int32_t kind = 0;
-  if (!bench_plain_from_case(item, &plain) ||
-      rlo_shape_measure(&item->src, &extent) != RLO_OK) {
+  if (!bench_plain_from_case(item, &plain) || rlo_shape_measure(&item->src, &extent) != RLO_OK) {
     return false;
   }
   while (kind < COUNT_OF(kinds) && 8 << kind != extent.element_bits) {
@@ -111,15 +105,11 @@ static bool set_numpy(const bench_contestants *list,
 }
 
 bool bench_contestant_is_ours(const bench_contestant *who) {
-  return who->kind == BENCH_CONTESTANT_HOST ||
-         who->kind == BENCH_CONTESTANT_DEVICE;
+  return who->kind == BENCH_CONTESTANT_HOST || who->kind == BENCH_CONTESTANT_DEVICE;
 }
 
-bool bench_contestant_call(const bench_contestants *list,
-                           const bench_contestant *who,
-                           const bench_case *item,
-                           const char *src,
-                           const char *dst,
+bool bench_contestant_call(const bench_contestants *list, const bench_contestant *who,
+                           const bench_case *item, const char *src, const char *dst,
                            bench_arguments *out) {
   bool can_do = true;
   out->count = 0;
@@ -147,8 +137,7 @@ bool bench_contestant_call(const bench_contestants *list,
   return can_do;
 }
 
-static bench_contestant *add(bench_contestants *list,
-                             bench_contestant_kind kind,
+static bench_contestant *add(bench_contestants *list, bench_contestant_kind kind,
                              const char *name) {
   bench_contestant *added = &list->items[list->count++];
   *added = (bench_contestant){.kind = kind};
@@ -157,23 +146,18 @@ static bench_contestant *add(bench_contestants *list,
 }
 
 /** Adds one for each budget of a list between commas. */
-static bool add_relayout(bench_contestants *list,
-                         bench_contestant_kind kind,
-                         const char *budgets) {
+static bool add_relayout(bench_contestants *list, bench_contestant_kind kind, const char *budgets) {
   const char *where = kind == BENCH_CONTESTANT_HOST ? "host" : "device";
   int32_t count = 0;
   for (const char *at = budgets; *at != '\0'; ++count) {
     size_t length = strcspn(at, ",");
-    if (length == 0 || length >= sizeof list->items->memory ||
-        count == BENCH_MAX_BUDGETS) {
-      return bench_fail("--memory %s: up to %d sizes between commas",
-                        budgets,
+    if (length == 0 || length >= sizeof list->items->memory || count == BENCH_MAX_BUDGETS) {
+      return bench_fail("--memory %s: up to %d sizes between commas", budgets,
                         (int)BENCH_MAX_BUDGETS);
     }
     bench_contestant *added = add(list, kind, where);
     memcpy(added->memory, at, length);
-    snprintf(
-        added->name, sizeof added->name, "%s %.*s", where, (int)length, at);
+    snprintf(added->name, sizeof added->name, "%s %.*s", where, (int)length, at);
     at += length + (at[length] == ',');
   }
   return true;
@@ -185,15 +169,14 @@ static bool add_command(bench_contestants *list, const char *text) {
   size_t name = strcspn(text, ":");
   const char *input = text[name] == ':' ? text + name + 1 : "";
   size_t length = strcspn(input, ":");
-  if (name == 0 || length == 0 || input[length] != ':' ||
-      name >= sizeof added->name || length >= sizeof added->input) {
+  if (name == 0 || length == 0 || input[length] != ':' || name >= sizeof added->name ||
+      length >= sizeof added->input) {
     return bench_fail("--command %s: NAME:INPUT:COMMAND was expected", text);
   }
   memcpy(added->name, text, name);
   memcpy(added->input, input, length);
   added->command = input + length + 1;
-  return access(added->input, R_OK) == 0 ||
-         bench_fail("%s: %s", added->input, strerror(errno));
+  return access(added->input, R_OK) == 0 || bench_fail("%s: %s", added->input, strerror(errno));
 }
 
 /** Looks for a Python that has NumPy. */
@@ -201,8 +184,7 @@ static bool find_numpy(bench_contestants *list, const char *log) {
   static const char *const pythons[] = {"python3", "/usr/bin/python3"};
   for (int32_t n = 0; n < COUNT_OF(pythons) && list->python == NULL; ++n) {
     bench_usage usage;
-    const char *const items[] = {pythons[n],
-                                 "-c",
+    const char *const items[] = {pythons[n], "-c",
                                  "import importlib.util as u, sys\n"
                                  "sys.exit(u.find_spec('numpy') is None)",
                                  NULL};
@@ -215,9 +197,7 @@ static bool find_numpy(bench_contestants *list, const char *log) {
   return true;
 }
 
-bool bench_contestants_list(const bench_run *run,
-                            const char *log,
-                            bench_contestants *out) {
+bool bench_contestants_list(const bench_run *run, const char *log, bench_contestants *out) {
   const bench_files_request *wish = run->files;
   *out = (bench_contestants){.run = run};
   add(out, BENCH_CONTESTANT_COPY, "cp");
@@ -225,8 +205,7 @@ bool bench_contestants_list(const bench_run *run,
     return bench_fail("this build has no command relayout");
   }
   bool is_done = add_relayout(out, BENCH_CONTESTANT_HOST, wish->budgets) &&
-                 add_relayout(out, BENCH_CONTESTANT_DEVICE, wish->budgets) &&
-                 find_numpy(out, log);
+                 add_relayout(out, BENCH_CONTESTANT_DEVICE, wish->budgets) && find_numpy(out, log);
   if (out->python != NULL) {
     add(out, BENCH_CONTESTANT_NUMPY, "numpy");
   } else if (is_done) {

@@ -46,9 +46,7 @@ typedef struct bench_arguments {
 /** Lists who takes part: cp, relayout on the host and on the device with each
  *  budget, NumPy if a Python has it, and the user's commands.
  *  @param log  a path for what programs print. */
-bool bench_contestants_list(const bench_run *run,
-                            const char *log,
-                            bench_contestants *out);
+bool bench_contestants_list(const bench_run *run, const char *log, bench_contestants *out);
 
 /** Tells if it is the library's command. */
 bool bench_contestant_is_ours(const bench_contestant *who);
@@ -59,11 +57,8 @@ bool bench_contestant_is_ours(const bench_contestant *who);
  * @param list, who, src, dst  borrowed by `out`.
  * @return false if it cannot do the case.
  */
-bool bench_contestant_call(const bench_contestants *list,
-                           const bench_contestant *who,
-                           const bench_case *item,
-                           const char *src,
-                           const char *dst,
+bool bench_contestant_call(const bench_contestants *list, const bench_contestant *who,
+                           const bench_case *item, const char *src, const char *dst,
                            bench_arguments *out);
 
 #endif

@@ -122,8 +122,7 @@ static int64_t inverse_checked(const job *j) {
   for (int64_t i = 0; i < j->calls; ++i) {
     int64_t index[RANK] = {0};
     bool is_element;
-    check(
-        rlo_index_from_linear(&j->shape, i % j->map.slots, index, &is_element));
+    check(rlo_index_from_linear(&j->shape, i % j->map.slots, index, &is_element));
     sum += index[0];
   }
   return sum;
@@ -192,8 +191,7 @@ static void measure_shape(const char *text) {
   double hand = best_ns(&j, dot_by_hand);
   double walk = best_ns(&j, walk_only);
   double index = best_ns(&j, index_prepared);
-  printf(
-      "  %-18s %9.2f ns, of which the walk %.2f\n", "dot by hand", hand, walk);
+  printf("  %-18s %9.2f ns, of which the walk %.2f\n", "dot by hand", hand, walk);
   printf("  index / dot        %9.2f\n", index / hand);
 }
 

@@ -17,12 +17,7 @@
 #include "bench.h"
 #include "verify.h"
 
-enum {
-  CHUNK_BYTES = 4 << 20,
-  NUM_LANES = 4,
-  WORD_BYTES = 8,
-  PAGE_BYTES = 4096
-};
+enum { CHUNK_BYTES = 4 << 20, NUM_LANES = 4, WORD_BYTES = 8, PAGE_BYTES = 4096 };
 
 /* --------------------------------------------------------------------- sums */
 
@@ -101,8 +96,7 @@ static void fill_words(uint64_t *words, size_t count, uint64_t *state) {
 static bool write_random(int fd, int64_t bytes, uint64_t *words, summer *sum) {
   uint64_t state = 0x9e3779b97f4a7c15u;
   for (int64_t at = 0; at < bytes; at += CHUNK_BYTES) {
-    size_t count =
-        (size_t)(bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES);
+    size_t count = (size_t)(bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES);
     fill_words(words, (count + WORD_BYTES - 1) / WORD_BYTES, &state);
     summer_add(sum, (const uint8_t *)words, count);
     if (!write_all(fd, (const uint8_t *)words, count)) {
@@ -184,25 +178,17 @@ static void unmap_file(void *bytes, int64_t count) {
   }
 }
 
-bool bench_disk_verify(const bench_case *item,
-                       const rlo_problem *problem,
-                       const char *src_path,
-                       const char *dst_path,
-                       char out_reason[256]) {
+bool bench_disk_verify(const bench_case *item, const rlo_problem *problem, const char *src_path,
+                       const char *dst_path, char out_reason[256]) {
   int64_t src_bytes = 0;
   int64_t dst_bytes = 0;
   bool is_right = false;
   snprintf(out_reason, 256, "could not be checked");
   void *src = map_file(src_path, &src_bytes);
   void *dst = src != NULL ? map_file(dst_path, &dst_bytes) : NULL;
-  if (dst != NULL &&
-      (src_bytes != problem->src_bytes || dst_bytes != problem->dst_bytes)) {
-    snprintf(out_reason,
-             256,
-             "%lld bytes became %lld, not %lld",
-             (long long)src_bytes,
-             (long long)dst_bytes,
-             (long long)problem->dst_bytes);
+  if (dst != NULL && (src_bytes != problem->src_bytes || dst_bytes != problem->dst_bytes)) {
+    snprintf(out_reason, 256, "%lld bytes became %lld, not %lld", (long long)src_bytes,
+             (long long)dst_bytes, (long long)problem->dst_bytes);
   } else if (dst != NULL) {
     is_right = bench_verify_bytes(item, problem, src, dst, out_reason);
   }
@@ -216,10 +202,7 @@ bool bench_disk_verify(const bench_case *item,
 /** For entries of folders, one walk at a time: nftw passes nothing on. */
 static int64_t num_pages, num_resident;
 
-static int drop_entry(const char *path,
-                      const struct stat *status,
-                      int kind,
-                      struct FTW *walk) {
+static int drop_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
   (void)status;
   (void)walk;
   int fd = kind == FTW_F ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -231,19 +214,13 @@ static int drop_entry(const char *path,
   return 0;
 }
 
-static int read_entry(const char *path,
-                      const struct stat *status,
-                      int kind,
-                      struct FTW *walk) {
+static int read_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
   (void)status;
   (void)walk;
   return kind == FTW_F && !read_file(path, NULL) ? -1 : 0;
 }
 
-static int count_entry(const char *path,
-                       const struct stat *status,
-                       int kind,
-                       struct FTW *walk) {
+static int count_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
   (void)walk;
   int64_t bytes = 0;
   if (kind != FTW_F || status->st_size == 0) {
@@ -252,8 +229,7 @@ static int count_entry(const char *path,
   void *mapped = map_file(path, &bytes);
   size_t pages = ((size_t)bytes + PAGE_BYTES - 1) / PAGE_BYTES;
   unsigned char *flags = malloc(pages);
-  bool is_known = mapped != NULL && flags != NULL &&
-                  mincore(mapped, (size_t)bytes, flags) == 0;
+  bool is_known = mapped != NULL && flags != NULL && mincore(mapped, (size_t)bytes, flags) == 0;
   for (size_t i = 0; i < pages && is_known; ++i) {
     num_resident += flags[i] & 1;
   }
@@ -263,11 +239,8 @@ static int count_entry(const char *path,
   return is_known ? 0 : -1;
 }
 
-static bool walk_files(const char *path,
-                       int (*visit)(const char *path,
-                                    const struct stat *status,
-                                    int kind,
-                                    struct FTW *walk)) {
+static bool walk_files(const char *path, int (*visit)(const char *path, const struct stat *status,
+                                                      int kind, struct FTW *walk)) {
   return nftw(path, visit, 16, FTW_PHYS) == 0;
 }
 
@@ -279,15 +252,11 @@ bool bench_disk_set_cache(const char *path, bench_cache cache) {
       !walk_files(path, count_entry)) {
     return false;
   }
-  int64_t wrong =
-      cache == BENCH_CACHE_COLD ? num_resident : num_pages - num_resident;
+  int64_t wrong = cache == BENCH_CACHE_COLD ? num_resident : num_pages - num_resident;
   return wrong <= num_pages / 10;
 }
 
-static int remove_entry(const char *path,
-                        const struct stat *status,
-                        int kind,
-                        struct FTW *walk) {
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
   (void)status;
   (void)kind;
   (void)walk;

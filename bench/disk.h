@@ -27,11 +27,8 @@ bool bench_disk_sum(const char *path, bench_sum *out_sum);
  * memory.
  * @return false with the sentence in out_reason if a byte or the size is wrong.
  */
-bool bench_disk_verify(const bench_case *item,
-                       const rlo_problem *problem,
-                       const char *src_path,
-                       const char *dst_path,
-                       char out_reason[256]);
+bool bench_disk_verify(const bench_case *item, const rlo_problem *problem, const char *src_path,
+                       const char *dst_path, char out_reason[256]);
 
 /** The part of a file that the system has in memory. */
 typedef enum bench_cache { BENCH_CACHE_COLD, BENCH_CACHE_WARM } bench_cache;

@@ -11,14 +11,8 @@ extern "C" {
 #endif
 
 /** Row-major. NULL if HPTT refuses. @param element_bytes 4 or 8. */
-void *bench_hptt_plan_create(const int *permutation,
-                             int rank,
-                             const int *dims,
-                             int element_bytes,
-                             const void *src,
-                             void *dst,
-                             int num_threads,
-                             int is_measured);
+void *bench_hptt_plan_create(const int *permutation, int rank, const int *dims, int element_bytes,
+                             const void *src, void *dst, int num_threads, int is_measured);
 
 void bench_hptt_plan_execute(void *plan);
 void bench_hptt_plan_release(void *plan);

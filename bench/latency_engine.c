@@ -76,8 +76,7 @@ static bool ask_engine(const asked *a) {
 
 static bool ask_plan(const asked *a) {
   cl_event event = NULL;
-  if (rlo_enqueue(a->plan, a->queue, a->src, 0, a->dst, 0, 0, NULL, &event) !=
-      RLO_OK) {
+  if (rlo_enqueue(a->plan, a->queue, a->src, 0, a->dst, 0, 0, NULL, &event) != RLO_OK) {
     return bench_fail_last("enqueueing");
   }
   clReleaseEvent(event);
@@ -85,9 +84,7 @@ static bool ask_plan(const asked *a) {
 }
 
 /** Ask BURST times and wait; only the asking is timed. */
-static bool burst(const asked *a,
-                  bool (*ask)(const asked *a),
-                  double *out_nanos) {
+static bool burst(const asked *a, bool (*ask)(const asked *a), double *out_nanos) {
   for (int32_t i = 0; i < BURST; ++i) {
     double start = bench_nanos_now();
     if (!ask(a)) {
@@ -118,13 +115,12 @@ bool bench_latency_engine_run(bench_run *run) {
               burst(&a, ask_plan, plan_nanos + (size_t)i * BURST);
   }
   if (is_done) {
-    const bench_figure figure = {
-        .suite = "latency",
-        .name = "an operation on a tensor",
-        .value = bench_median(engine_nanos, CALLS) / 1e3,
-        .unit = "us",
-        .reference = bench_median(plan_nanos, CALLS) / 1e3,
-        .reference_name = "rlo_enqueue"};
+    const bench_figure figure = {.suite = "latency",
+                                 .name = "an operation on a tensor",
+                                 .value = bench_median(engine_nanos, CALLS) / 1e3,
+                                 .unit = "us",
+                                 .reference = bench_median(plan_nanos, CALLS) / 1e3,
+                                 .reference_name = "rlo_enqueue"};
     is_done = bench_report_figure(run->report, &figure);
   }
   tear_down(&a);

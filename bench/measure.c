@@ -34,8 +34,7 @@ typedef struct seat {
 } seat;
 
 /** The buffers that a case needs, guards not counted. */
-static bool measure_buffers(const bench_case *item,
-                            int64_t *out_src_bytes,
+static bool measure_buffers(const bench_case *item, int64_t *out_src_bytes,
                             int64_t *out_dst_bytes) {
   rlo_shape_extent src;
   rlo_shape_extent dst;
@@ -71,9 +70,7 @@ bool bench_reserve_for_cases(bench_arena *arena, const bench_case_list *list) {
 }
 
 /** Run a contestant once and look at what it wrote. */
-static bool try_once(bench_arena *arena,
-                     const bench_move *move,
-                     seat *one,
+static bool try_once(bench_arena *arena, const bench_move *move, seat *one,
                      bench_entry *out_entry) {
   char reason[256];
   const int64_t dst_bytes = move->problem->dst_bytes;
@@ -84,11 +81,7 @@ static bool try_once(bench_arena *arena,
       !bench_arena_fetch_dst(arena, dst_bytes)) {
     return false;
   }
-  if (bench_verify(move->item,
-                   move->problem,
-                   arena->host_src,
-                   arena->host_dst,
-                   reason)) {
+  if (bench_verify(move->item, move->problem, arena->host_src, arena->host_dst, reason)) {
     return true;
   }
   out_entry->is_wrong = true;
@@ -97,8 +90,7 @@ static bool try_once(bench_arena *arena,
 }
 
 static bool time_once(const seat *one, double *out_nanos) {
-  if (!bench_turns_time(
-          one->peer, one->state, one->repeats, one->is_queued, out_nanos)) {
+  if (!bench_turns_time(one->peer, one->state, one->repeats, one->is_queued, out_nanos)) {
     return false;
   }
   if (one->peer->is_spinning) {
@@ -108,9 +100,7 @@ static bool time_once(const seat *one, double *out_nanos) {
 }
 
 /** Make a contestant ready; it may turn out not to take part. */
-static bool take_seat(bench_arena *arena,
-                      const bench_move *move,
-                      seat *one,
+static bool take_seat(bench_arena *arena, const bench_move *move, seat *one,
                       bench_entry *out_entry) {
   if (one->peer->is_on_host && !arena->is_host_memory) {
     return true;
@@ -119,10 +109,9 @@ static bool take_seat(bench_arena *arena,
   if (one->state == NULL) {
     return one->peer != &bench_peer_library && one->peer != &bench_peer_copy;
   }
-  one->moved_bytes = one->peer->is_copy ? 2.0 * (double)move->copy_bytes
-                     : one->peer->moved_bytes != NULL
-                         ? (double)one->peer->moved_bytes(one->state)
-                         : (double)move->moved_bytes;
+  one->moved_bytes = one->peer->is_copy               ? 2.0 * (double)move->copy_bytes
+                     : one->peer->moved_bytes != NULL ? (double)one->peer->moved_bytes(one->state)
+                                                      : (double)move->moved_bytes;
   if (!try_once(arena, move, one, out_entry)) {
     return false;
   }
@@ -138,23 +127,16 @@ static bool take_seat(bench_arena *arena,
   }
   one->is_queued = !arena->is_host_memory && one->peer->enqueue != NULL;
   double repeats = (one->is_queued ? QUEUED_ROUND_NANOS : ROUND_NANOS) / nanos;
-  one->repeats = repeats > (double)MAX_REPEATS ? MAX_REPEATS
-                 : repeats > 1                 ? (int32_t)repeats
-                                               : 1;
+  one->repeats = repeats > (double)MAX_REPEATS ? MAX_REPEATS : repeats > 1 ? (int32_t)repeats : 1;
   return true;
 }
 
 /** The limit of each round, in GB/s, and of all of them. */
-static void find_limits(const bench_move *move,
-                        const seat *seats,
-                        int32_t rounds,
-                        double *scratch,
-                        double *out_limits,
-                        bench_row *out_row) {
+static void find_limits(const bench_move *move, const seat *seats, int32_t rounds, double *scratch,
+                        double *out_limits, bench_row *out_row) {
   const seat *kernel = &seats[BENCH_PEER_COPY];
   const seat *host = &seats[BENCH_PEER_HOST_COPY];
-  const bool has_host =
-      host->state != NULL && move->copy_bytes >= BENCH_HOST_COPY_MIN_BYTES;
+  const bool has_host = host->state != NULL && move->copy_bytes >= BENCH_HOST_COPY_MIN_BYTES;
   int32_t host_wins = 0;
   for (int32_t i = 0; i < rounds; ++i) {
     out_limits[i] = kernel->moved_bytes / kernel->nanos[i];
@@ -165,15 +147,11 @@ static void find_limits(const bench_move *move,
   }
   memcpy(scratch, out_limits, (size_t)rounds * sizeof *scratch);
   out_row->limit_gb_per_s = bench_median(scratch, rounds);
-  out_row->limit_peer =
-      host_wins > rounds / 2 ? BENCH_PEER_HOST_COPY : BENCH_PEER_COPY;
+  out_row->limit_peer = host_wins > rounds / 2 ? BENCH_PEER_HOST_COPY : BENCH_PEER_COPY;
 }
 
 /** The medians of one contestant. */
-static void summarize(const seat *one,
-                      const double *limits,
-                      int32_t rounds,
-                      double *scratch,
+static void summarize(const seat *one, const double *limits, int32_t rounds, double *scratch,
                       bench_entry *out_entry) {
   double best_limit = 0;
   for (int32_t i = 0; i < rounds; ++i) {
@@ -184,17 +162,13 @@ static void summarize(const seat *one,
   memcpy(scratch, one->nanos, (size_t)rounds * sizeof *scratch);
   out_entry->nanos = bench_median(scratch, rounds);
   out_entry->best_nanos = scratch[0];
-  out_entry->best_fraction =
-      one->moved_bytes / out_entry->best_nanos / best_limit;
+  out_entry->best_fraction = one->moved_bytes / out_entry->best_nanos / best_limit;
   out_entry->gb_per_s = one->moved_bytes / out_entry->nanos;
   out_entry->is_timed = true;
 }
 
-static bool take_turns(bench_arena *arena,
-                       const bench_settings *settings,
-                       const bench_move *move,
-                       seat *seats,
-                       bench_row *row) {
+static bool take_turns(bench_arena *arena, const bench_settings *settings, const bench_move *move,
+                       seat *seats, bench_row *row) {
   for (int32_t p = 0; p < settings->num_peers; ++p) {
     if (!take_seat(arena, move, &seats[p], &row->entries[p])) {
       return false;
@@ -210,14 +184,11 @@ static bool take_turns(bench_arena *arena,
   return true;
 }
 
-static bool measure_move(bench_arena *arena,
-                         const bench_settings *settings,
-                         const bench_move *move,
+static bool measure_move(bench_arena *arena, const bench_settings *settings, const bench_move *move,
                          bench_row *row) {
   seat seats[BENCH_MAX_PEERS] = {0};
   const size_t rounds = (size_t)settings->rounds;
-  double *nanos =
-      calloc((size_t)(settings->num_peers + 2) * rounds, sizeof *nanos);
+  double *nanos = calloc((size_t)(settings->num_peers + 2) * rounds, sizeof *nanos);
   if (nanos == NULL) {
     return bench_fail("out of memory");
   }
@@ -236,8 +207,7 @@ static bool measure_move(bench_arena *arena,
     }
   }
   if (is_done) {
-    const rlo_plan_info *info =
-        bench_peer_library_info(seats[BENCH_PEER_LIBRARY].state);
+    const rlo_plan_info *info = bench_peer_library_info(seats[BENCH_PEER_LIBRARY].state);
     snprintf(row->family, sizeof row->family, "%s", info->family);
     snprintf(row->schedule, sizeof row->schedule, "%s", info->schedule);
     snprintf(row->parameters, sizeof row->parameters, "%s", info->parameters);
@@ -255,12 +225,8 @@ static bool measure_move(bench_arena *arena,
 static double predict(const bench_arena *arena, const rlo_problem *problem) {
   rlo_plan_report *report = NULL;
   double fraction = 0;
-  if (rlo_plan_explain(problem,
-                       rlo_context_device_info(arena->context),
-                       NULL,
-                       0,
-                       0,
-                       &report) != RLO_OK) {
+  if (rlo_plan_explain(problem, rlo_context_device_info(arena->context), NULL, 0, 0, &report) !=
+      RLO_OK) {
     return 0;
   }
   for (int32_t i = 0; i < report->num_candidates; ++i) {
@@ -272,9 +238,7 @@ static double predict(const bench_arena *arena, const rlo_problem *problem) {
   return fraction;
 }
 
-bool bench_measure_case(bench_arena *arena,
-                        const bench_settings *settings,
-                        const bench_case *item,
+bool bench_measure_case(bench_arena *arena, const bench_settings *settings, const bench_case *item,
                         bench_row *out_row) {
   bench_plain plain;
   rlo_shape_extent extent;
@@ -291,9 +255,8 @@ bool bench_measure_case(bench_arena *arena,
     is_done = bench_fail_last(item->name);
   }
   if (is_done) {
-    int64_t smaller = problem->src_bytes < problem->dst_bytes
-                          ? problem->src_bytes
-                          : problem->dst_bytes;
+    int64_t smaller =
+        problem->src_bytes < problem->dst_bytes ? problem->src_bytes : problem->dst_bytes;
     bench_move move = {.arena = arena,
                        .item = item,
                        .problem = problem,
@@ -308,15 +271,12 @@ bool bench_measure_case(bench_arena *arena,
     if (item->num_summed > 0 || item->chain != NULL) {
       /* A sum writes hardly anything, a chain may read less or more than it
        * writes: as many bytes, half of them read. */
-      int64_t half =
-          item->chain != NULL ? move.moved_bytes / 2 : problem->src_bytes / 2;
-      half =
-          half < arena->dst_capacity_bytes ? half : arena->dst_capacity_bytes;
+      int64_t half = item->chain != NULL ? move.moved_bytes / 2 : problem->src_bytes / 2;
+      half = half < arena->dst_capacity_bytes ? half : arena->dst_capacity_bytes;
       move.copy_bytes = half - half % COPY_GRAIN_BYTES;
     }
     /* Peers move; none of them computes the same. */
-    move.plain = !item->is_computed && item->chain == NULL &&
-                         bench_plain_from_case(item, &plain)
+    move.plain = !item->is_computed && item->chain == NULL && bench_plain_from_case(item, &plain)
                      ? &plain
                      : NULL;
     out_row->predicted_fraction = predict(arena, problem);

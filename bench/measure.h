@@ -61,9 +61,7 @@ typedef struct bench_settings {
  * @param arena  with buffers large enough.
  * @return false if the library failed or wrote a wrong byte.
  */
-bool bench_measure_case(bench_arena *arena,
-                        const bench_settings *settings,
-                        const bench_case *item,
+bool bench_measure_case(bench_arena *arena, const bench_settings *settings, const bench_case *item,
                         bench_row *out_row);
 
 /** Reserves buffers for the largest of the cases. */

@@ -26,17 +26,13 @@ enum { MAX_ROUNDS = 101, MAX_CONTESTANTS = 8, NUM_RANKS = 2, MAX_LOCAL = 4 };
 static int rank;
 static int64_t message_bytes = 256 * 1024;
 
-#define CHECK(condition)                  \
-  do {                                    \
-    if (!(condition)) {                   \
-      fprintf(stderr,                     \
-              "%s:%d: %s: %s\n",          \
-              __FILE__,                   \
-              __LINE__,                   \
-              #condition,                 \
-              rlo_error_last()->message); \
-      MPI_Abort(MPI_COMM_WORLD, 1);       \
-    }                                     \
+#define CHECK(condition)                                                 \
+  do {                                                                   \
+    if (!(condition)) {                                                  \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, \
+              rlo_error_last()->message);                                \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                      \
+    }                                                                    \
   } while (0)
 
 /* A redistribution. Devices of a rank lie one after the other in its memory. */
@@ -145,31 +141,18 @@ static MPI_Datatype matrix_type(const job *j, bool is_sent, int peer) {
   MPI_Datatype type;
   MPI_Type_contiguous((int)e, MPI_BYTE, &element);
   if (is_sent) {
-    MPI_Type_create_subarray(2,
-                             (const int[]){half, n},
-                             (const int[]){half, half},
-                             (const int[]){0, peer * half},
-                             MPI_ORDER_C,
-                             element,
-                             &type);
+    MPI_Type_create_subarray(2, (const int[]){half, n}, (const int[]){half, half},
+                             (const int[]){0, peer * half}, MPI_ORDER_C, element, &type);
   } else if (!j->is_transposed) {
-    MPI_Type_create_subarray(2,
-                             (const int[]){n, half},
-                             (const int[]){half, half},
-                             (const int[]){peer * half, 0},
-                             MPI_ORDER_C,
-                             element,
-                             &type);
+    MPI_Type_create_subarray(2, (const int[]){n, half}, (const int[]){half, half},
+                             (const int[]){peer * half, 0}, MPI_ORDER_C, element, &type);
   } else {
     /* Element (i,k) of the piece goes to row k, column i of the result. */
     MPI_Datatype column;
     MPI_Datatype columns;
     MPI_Type_create_hvector(half, 1, n * e, element, &column);
     MPI_Type_create_hvector(half, 1, e, column, &columns);
-    MPI_Type_create_hindexed(1,
-                             (const int[]){1},
-                             (const MPI_Aint[]){peer * half * e},
-                             columns,
+    MPI_Type_create_hindexed(1, (const int[]){1}, (const MPI_Aint[]){peer * half * e}, columns,
                              &type);
     MPI_Type_free(&column);
     MPI_Type_free(&columns);
@@ -197,15 +180,9 @@ static MPI_Datatype cube_type(const job *j, bool is_sent, int peer) {
       const int tile0 = from % 2;
       const int tile2 = from / 2;
       const int sizes[2][3] = {{s / 2, s, s / 4}, {s, s / 8, s}};
-      const int starts[2][3] = {{0, to * (s / 8), 0},
-                                {tile0 * (s / 2), 0, tile2 * (s / 4)}};
-      MPI_Type_create_subarray(3,
-                               sizes[is_sent ? 0 : 1],
-                               counts,
-                               starts[is_sent ? 0 : 1],
-                               MPI_ORDER_C,
-                               MPI_FLOAT,
-                               &parts[num]);
+      const int starts[2][3] = {{0, to * (s / 8), 0}, {tile0 * (s / 2), 0, tile2 * (s / 4)}};
+      MPI_Type_create_subarray(3, sizes[is_sent ? 0 : 1], counts, starts[is_sent ? 0 : 1],
+                               MPI_ORDER_C, MPI_FLOAT, &parts[num]);
       lengths[num] = 1;
       places[num] = (MPI_Aint)(j->local_bytes / 4 * (is_sent ? a : b));
       ++num;
@@ -225,8 +202,8 @@ static bool alltoallw_begin(const job *j, void **out_state) {
   CHECK(w != NULL);
   for (int side = 0; side < 2; ++side) {
     for (int peer = 0; peer < NUM_RANKS; ++peer) {
-      w->types[side][peer] = j->n > 0 ? matrix_type(j, side == 0, peer)
-                                      : cube_type(j, side == 0, peer);
+      w->types[side][peer] =
+          j->n > 0 ? matrix_type(j, side == 0, peer) : cube_type(j, side == 0, peer);
     }
   }
   *out_state = w;
@@ -237,14 +214,7 @@ static void alltoallw_run(const job *j, void *state) {
   const alltoallw *w = state;
   static const int counts[NUM_RANKS] = {1, 1};
   static const int places[NUM_RANKS] = {0, 0};
-  MPI_Alltoallw(j->src,
-                counts,
-                places,
-                w->types[0],
-                j->dst,
-                counts,
-                places,
-                w->types[1],
+  MPI_Alltoallw(j->src, counts, places, w->types[0], j->dst, counts, places, w->types[1],
                 MPI_COMM_WORLD);
 }
 
@@ -267,14 +237,8 @@ static bool fftw_begin(const job *j, void **out_state) {
     return false;
   }
   *out_state = fftw_mpi_plan_many_transpose(
-      j->n,
-      j->n,
-      1,
-      j->n / NUM_RANKS,
-      j->n / NUM_RANKS,
-      (double *)(void *)j->src,
-      (double *)(void *)j->dst,
-      MPI_COMM_WORLD,
+      j->n, j->n, 1, j->n / NUM_RANKS, j->n / NUM_RANKS, (double *)(void *)j->src,
+      (double *)(void *)j->dst, MPI_COMM_WORLD,
       FFTW_MEASURE | (j->is_transposed ? 0U : FFTW_MPI_TRANSPOSED_OUT));
   return *out_state != NULL;
 }
@@ -295,29 +259,11 @@ static void fftw_end(void *state) {
 void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridexit(int context);
-void Cpdgemr2d(int m,
-               int n,
-               double *a,
-               int ia,
-               int ja,
-               int *desca,
-               double *b,
-               int ib,
-               int jb,
-               int *descb,
-               int context);
-void pdtran_(const int *m,
-             const int *n,
-             const double *alpha,
-             const double *a,
-             const int *ia,
-             const int *ja,
-             const int *desca,
-             const double *beta,
-             double *c,
-             const int *ic,
-             const int *jc,
-             const int *descc);
+void Cpdgemr2d(int m, int n, double *a, int ia, int ja, int *desca, double *b, int ib, int jb,
+               int *descb, int context);
+void pdtran_(const int *m, const int *n, const double *alpha, const double *a, const int *ia,
+             const int *ja, const int *desca, const double *beta, double *c, const int *ic,
+             const int *jc, const int *descc);
 
 /* Column-major: what C has by rows is by columns here. */
 typedef struct scalapack {
@@ -360,18 +306,7 @@ static void scalapack_run(const job *j, void *state) {
     const int one = 1;
     const double alpha = 1;
     const double beta = 0;
-    pdtran_(&n,
-            &n,
-            &alpha,
-            src,
-            &one,
-            &one,
-            s->from,
-            &beta,
-            dst,
-            &one,
-            &one,
-            s->to);
+    pdtran_(&n, &n, &alpha, src, &one, &one, s->from, &beta, dst, &one, &one, s->to);
   } else {
     Cpdgemr2d(n, n, src, 1, 1, s->from, dst, 1, 1, s->to, s->contexts[0]);
   }
@@ -392,20 +327,13 @@ static void begin_job(job *j) {
   char to[64];
   const bool is_cube = j->n == 0;
   if (is_cube) {
-    (void)snprintf(from,
-                   sizeof from,
-                   "%s[%d,%d,%d]",
-                   j->dtype,
-                   (int)j->size,
-                   (int)j->size,
+    (void)snprintf(from, sizeof from, "%s[%d,%d,%d]", j->dtype, (int)j->size, (int)j->size,
                    (int)j->size);
   } else {
-    (void)snprintf(
-        from, sizeof from, "%s[%d,%d]", j->dtype, (int)j->n, (int)j->n);
+    (void)snprintf(from, sizeof from, "%s[%d,%d]", j->dtype, (int)j->n, (int)j->n);
   }
   (void)snprintf(to, sizeof to, "%s", from);
-  const char *from_sharding =
-      is_cube ? "{devices=[2,1,4]<=[4,2]T(1,0)}" : "{devices=[2,1]<=[2]}";
+  const char *from_sharding = is_cube ? "{devices=[2,1,4]<=[4,2]T(1,0)}" : "{devices=[2,1]<=[2]}";
   const char *to_sharding = is_cube            ? "{devices=[1,8,1]<=[8]}"
                             : j->is_transposed ? "{devices=[2,1]<=[2]}"
                                                : "{devices=[1,2]<=[2]}";
@@ -413,10 +341,8 @@ static void begin_job(job *j) {
   rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
   CHECK(rlo_shape_parse(from, strlen(from), &shapes[0]) == RLO_OK);
   CHECK(rlo_shape_parse(to, strlen(to), &shapes[1]) == RLO_OK);
-  CHECK(rlo_sharding_parse(
-            from_sharding, strlen(from_sharding), &o.from_sharding) == RLO_OK);
-  CHECK(rlo_sharding_parse(to_sharding, strlen(to_sharding), &o.to_sharding) ==
-        RLO_OK);
+  CHECK(rlo_sharding_parse(from_sharding, strlen(from_sharding), &o.from_sharding) == RLO_OK);
+  CHECK(rlo_sharding_parse(to_sharding, strlen(to_sharding), &o.to_sharding) == RLO_OK);
   o.from = &shapes[0];
   o.to = &shapes[1];
   o.permutation = j->is_transposed ? (const int32_t[]){1, 0} : NULL;
@@ -424,8 +350,8 @@ static void begin_job(job *j) {
   rlo_sharding_release(o.from_sharding);
   rlo_sharding_release(o.to_sharding);
   j->num_devices = is_cube ? 8 : NUM_RANKS;
-  j->local_bytes = (is_cube ? j->size * j->size * j->size : j->n * j->n) *
-                   j->element_bytes / NUM_RANKS;
+  j->local_bytes =
+      (is_cube ? j->size * j->size * j->size : j->n * j->n) * j->element_bytes / NUM_RANKS;
   j->src = aligned_alloc(4096, (size_t)j->local_bytes);
   j->dst = aligned_alloc(4096, (size_t)j->local_bytes);
   j->wanted = malloc((size_t)j->local_bytes);
@@ -489,17 +415,11 @@ static void run_job(job *j, contestant *all, int count, int rounds) {
     if (!all[n].is_in) {
       continue;
     }
-    qsort(all[n].seconds,
-          (size_t)rounds,
-          sizeof all[n].seconds[0],
-          compare_doubles);
+    qsort(all[n].seconds, (size_t)rounds, sizeof all[n].seconds[0], compare_doubles);
     const double seconds = all[n].seconds[rounds / 2];
     first = n == 0 ? seconds : first;
     if (rank == 0) {
-      printf("%-34s %-12s %9.3f ms %6.2f\n",
-             n == 0 ? j->name : "",
-             all[n].name,
-             1e3 * seconds,
+      printf("%-34s %-12s %9.3f ms %6.2f\n", n == 0 ? j->name : "", all[n].name, 1e3 * seconds,
              seconds / first);
     }
     all[n].end(all[n].state);
@@ -519,12 +439,10 @@ int main(int argc, char **argv) {
   message_bytes = argc > 2 ? atoll(argv[2]) : message_bytes;
   if (num_ranks != NUM_RANKS || rounds < 1 || rounds > MAX_ROUNDS) {
     if (rank == 0) {
-      fprintf(
-          stderr,
-          "usage: mpirun -n %d relayout-mpi-bench [ROUNDS [MESSAGE_BYTES]], "
-          "at most %d rounds\n",
-          NUM_RANKS,
-          MAX_ROUNDS);
+      fprintf(stderr,
+              "usage: mpirun -n %d relayout-mpi-bench [ROUNDS [MESSAGE_BYTES]], "
+              "at most %d rounds\n",
+              NUM_RANKS, MAX_ROUNDS);
     }
     MPI_Finalize();
     return 2;

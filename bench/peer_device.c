@@ -57,8 +57,7 @@ static bool enqueue_plan(void *payload) {
     operands.src_offset_bytes = n * state->operand_bytes;
     operands.dst = state->arena->dst;
     operands.scratch = state->scratch;
-    if (rlo_enqueue_operands(
-            state->plans[n], state->arena->queue, &operands, 0, NULL, NULL) !=
+    if (rlo_enqueue_operands(state->plans[n], state->arena->queue, &operands, 0, NULL, NULL) !=
         RLO_OK) {
       return bench_fail_last("enqueueing");
     }
@@ -72,15 +71,8 @@ static bool run_plan(void *payload) {
 
 static bool enqueue_clcopy(void *payload) {
   const device_state *state = payload;
-  cl_int code = clEnqueueCopyBuffer(state->arena->queue,
-                                    state->arena->src,
-                                    state->arena->dst,
-                                    0,
-                                    0,
-                                    (size_t)state->copy_bytes,
-                                    0,
-                                    NULL,
-                                    NULL);
+  cl_int code = clEnqueueCopyBuffer(state->arena->queue, state->arena->src, state->arena->dst, 0, 0,
+                                    (size_t)state->copy_bytes, 0, NULL, NULL);
   return code == CL_SUCCESS || bench_fail_cl("clEnqueueCopyBuffer", code);
 }
 
@@ -108,15 +100,11 @@ static bool get_scratch(device_state *state, const rlo_plan *plan) {
   if (info.scratch_bytes == 0 || state->scratch != NULL) {
     return true;
   }
-  return rlo_buffer_create(state->arena->context,
-                           MAX_SCRATCH_BYTES,
-                           &state->scratch) == RLO_OK ||
+  return rlo_buffer_create(state->arena->context, MAX_SCRATCH_BYTES, &state->scratch) == RLO_OK ||
          bench_fail_last("getting scratch memory");
 }
 
-static void *create_plans(const bench_move *move,
-                          const rlo_problem *problems,
-                          int32_t count,
+static void *create_plans(const bench_move *move, const rlo_problem *problems, int32_t count,
                           const rlo_plan_options *options) {
   device_state *state = create_state(move);
   if (state == NULL) {
@@ -125,8 +113,7 @@ static void *create_plans(const bench_move *move,
   state->operand_bytes = problems[0].src_bytes;
   for (int32_t n = 0; n < count; ++n) {
     rlo_plan **plan = &state->plans[state->num_plans];
-    if (rlo_plan_create(move->arena->context, &problems[n], options, plan) !=
-        RLO_OK) {
+    if (rlo_plan_create(move->arena->context, &problems[n], options, plan) != RLO_OK) {
       bench_fail_last(move->item->name);
       release(state);
       return NULL;

@@ -17,11 +17,8 @@ typedef struct host_state {
 static bool run(void *payload) {
   const host_state *state = payload;
   for (int32_t n = 0; n < state->num_movers; ++n) {
-    if (rlo__host_mover_run(state->movers[n],
-                            state->arena->host_src + state->offsets[n],
-                            NULL,
-                            state->arena->host_dst,
-                            state->arena->threads) != RLO_OK) {
+    if (rlo__host_mover_run(state->movers[n], state->arena->host_src + state->offsets[n], NULL,
+                            state->arena->host_dst, state->arena->threads) != RLO_OK) {
       return bench_fail_last("the host mover");
     }
   }
@@ -48,8 +45,7 @@ static void *create(const bench_move *move) {
   state->arena = move->arena;
   int64_t offset = 0;
   for (int32_t n = 0; n < move->item->num_operands; ++n) {
-    if (rlo__host_mover_create(&move->problem[n], &state->movers[n]) !=
-        RLO_OK) {
+    if (rlo__host_mover_create(&move->problem[n], &state->movers[n]) != RLO_OK) {
       bench_fail_last("the host mover");
       release(state);
       return NULL;

@@ -7,8 +7,7 @@ static void *create(const bench_move *move, int is_measured) {
   const bench_plain *plain = move->plain;
   int permutation[RLO_MAX_RANK];
   int dims[RLO_MAX_RANK];
-  if (plain == NULL || plain->rank < 2 ||
-      (move->element_bytes != 4 && move->element_bytes != 8)) {
+  if (plain == NULL || plain->rank < 2 || (move->element_bytes != 4 && move->element_bytes != 8)) {
     return NULL;
   }
   for (int32_t k = 0; k < plain->rank; ++k) {
@@ -18,13 +17,8 @@ static void *create(const bench_move *move, int is_measured) {
     permutation[k] = plain->permutation[k];
     dims[k] = (int)plain->dims[k];
   }
-  return bench_hptt_plan_create(permutation,
-                                plain->rank,
-                                dims,
-                                (int)move->element_bytes,
-                                move->arena->host_src,
-                                move->arena->host_dst,
-                                move->arena->threads,
+  return bench_hptt_plan_create(permutation, plain->rank, dims, (int)move->element_bytes,
+                                move->arena->host_src, move->arena->host_dst, move->arena->threads,
                                 is_measured);
 }
 

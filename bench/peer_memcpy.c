@@ -51,20 +51,17 @@ static void copy_plain(uint8_t *dst, const uint8_t *src, size_t bytes) {
 #if defined(__x86_64__)
 /* Destinations begin at a multiple of LINE_BYTES; the rest of a line goes last.
  */
-__attribute__((target("avx512f"))) static void copy_avx512(uint8_t *dst,
-                                                           const uint8_t *src,
+__attribute__((target("avx512f"))) static void copy_avx512(uint8_t *dst, const uint8_t *src,
                                                            size_t bytes) {
   size_t whole = bytes / LINE_BYTES * LINE_BYTES;
   for (size_t i = 0; i < whole; i += LINE_BYTES) {
-    _mm512_stream_si512((void *)(dst + i),
-                        _mm512_loadu_si512((const void *)(src + i)));
+    _mm512_stream_si512((void *)(dst + i), _mm512_loadu_si512((const void *)(src + i)));
   }
   _mm_sfence();
   memcpy(dst + whole, src + whole, bytes - whole);
 }
 
-__attribute__((target("avx"))) static void copy_avx(uint8_t *dst,
-                                                    const uint8_t *src,
+__attribute__((target("avx"))) static void copy_avx(uint8_t *dst, const uint8_t *src,
                                                     size_t bytes) {
   size_t whole = bytes / LINE_BYTES * LINE_BYTES;
   for (size_t i = 0; i < whole; i += LINE_BYTES) {
@@ -174,12 +171,10 @@ static void *create_crew(const bench_move *move, copy_fn copy) {
   for (size_t i = 0; i < hands; ++i) {
     size_t begin = i * part < bytes ? i * part : bytes;
     size_t end = i + 1 == hands || begin + part > bytes ? bytes : begin + part;
-    crew->hands[i] =
-        (copy_hand){.crew = crew, .begin = begin, .bytes = end - begin};
+    crew->hands[i] = (copy_hand){.crew = crew, .begin = begin, .bytes = end - begin};
   }
   for (int32_t i = 1; i < crew->num_hands; ++i) {
-    if (pthread_create(&crew->hands[i].thread, NULL, work, &crew->hands[i]) !=
-        0) {
+    if (pthread_create(&crew->hands[i].thread, NULL, work, &crew->hands[i]) != 0) {
       bench_fail("no thread for copying");
       release(crew);
       return NULL;
@@ -190,8 +185,7 @@ static void *create_crew(const bench_move *move, copy_fn copy) {
 }
 
 static void *create(const bench_move *move) {
-  return create_crew(
-      move, move->copy_bytes <= CACHED_MAX_BYTES ? copy_plain : choose_copy());
+  return create_crew(move, move->copy_bytes <= CACHED_MAX_BYTES ? copy_plain : choose_copy());
 }
 
 static void *create_cached(const bench_move *move) {

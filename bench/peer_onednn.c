@@ -16,10 +16,8 @@ typedef struct dnn_state {
 
 static bool run(void *payload) {
   dnn_state *state = payload;
-  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, state->src},
-                                       {DNNL_ARG_TO, state->dst}};
-  return (dnnl_primitive_execute(state->reorder, state->stream, 2, arguments) ==
-              dnnl_success &&
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, state->src}, {DNNL_ARG_TO, state->dst}};
+  return (dnnl_primitive_execute(state->reorder, state->stream, 2, arguments) == dnnl_success &&
           dnnl_stream_wait(state->stream) == dnnl_success) ||
          bench_fail("oneDNN could not execute its reorder");
 }
@@ -61,26 +59,18 @@ static dnnl_data_type_t type_of(int64_t element_bytes) {
   }
 }
 
-static bool prepare(dnn_state *state,
-                    const bench_move *move,
-                    const dnnl_memory_desc_t *src,
+static bool prepare(dnn_state *state, const bench_move *move, const dnnl_memory_desc_t *src,
                     const dnnl_memory_desc_t *dst) {
   dnnl_primitive_desc_t description = NULL;
   bool is_ready =
       dnnl_engine_create(&state->engine, dnnl_cpu, 0) == dnnl_success &&
-      dnnl_stream_create(&state->stream,
-                         state->engine,
-                         dnnl_stream_default_flags) == dnnl_success &&
-      dnnl_reorder_primitive_desc_create(
-          &description, src, state->engine, dst, state->engine, NULL) ==
+      dnnl_stream_create(&state->stream, state->engine, dnnl_stream_default_flags) ==
           dnnl_success &&
+      dnnl_reorder_primitive_desc_create(&description, src, state->engine, dst, state->engine,
+                                         NULL) == dnnl_success &&
       dnnl_primitive_create(&state->reorder, description) == dnnl_success &&
-      dnnl_memory_create(
-          &state->src, src, state->engine, move->arena->host_src) ==
-          dnnl_success &&
-      dnnl_memory_create(
-          &state->dst, dst, state->engine, move->arena->host_dst) ==
-          dnnl_success;
+      dnnl_memory_create(&state->src, src, state->engine, move->arena->host_src) == dnnl_success &&
+      dnnl_memory_create(&state->dst, dst, state->engine, move->arena->host_dst) == dnnl_success;
   if (description != NULL) {
     dnnl_primitive_desc_destroy(description);
   }
@@ -90,8 +80,7 @@ static bool prepare(dnn_state *state,
 static void *create(const bench_move *move) {
   const bench_plain *plain = move->plain;
   dnnl_data_type_t type = type_of(move->element_bytes);
-  if (plain == NULL || type == dnnl_data_type_undef ||
-      plain->rank > DNNL_MAX_NDIMS) {
+  if (plain == NULL || type == dnnl_data_type_undef || plain->rank > DNNL_MAX_NDIMS) {
     return NULL;
   }
   dnnl_dims_t dims;
@@ -109,10 +98,10 @@ static void *create(const bench_move *move) {
   }
   dnnl_memory_desc_t src;
   dnnl_memory_desc_t dst;
-  if (dnnl_memory_desc_init_by_strides(
-          &src, plain->rank, dims, type, src_strides) != dnnl_success ||
-      dnnl_memory_desc_init_by_strides(
-          &dst, plain->rank, dims, type, dst_strides) != dnnl_success) {
+  if (dnnl_memory_desc_init_by_strides(&src, plain->rank, dims, type, src_strides) !=
+          dnnl_success ||
+      dnnl_memory_desc_init_by_strides(&dst, plain->rank, dims, type, dst_strides) !=
+          dnnl_success) {
     return NULL;
   }
   dnn_state *state = calloc(1, sizeof *state);

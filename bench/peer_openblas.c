@@ -20,31 +20,16 @@ typedef struct blas_state {
 
 static bool run(void *payload) {
   const blas_state *state = payload;
-  const int64_t matrix_bytes =
-      (int64_t)state->rows * state->columns * state->element_bytes;
+  const int64_t matrix_bytes = (int64_t)state->rows * state->columns * state->element_bytes;
   for (int64_t i = 0; i < state->batch; ++i) {
     const void *from = state->src + i * matrix_bytes;
     void *to = state->dst + i * matrix_bytes;
     if (state->element_bytes == 4) {
-      cblas_somatcopy(CblasRowMajor,
-                      CblasTrans,
-                      state->rows,
-                      state->columns,
-                      1.0f,
-                      from,
-                      state->columns,
-                      to,
-                      state->rows);
+      cblas_somatcopy(CblasRowMajor, CblasTrans, state->rows, state->columns, 1.0f, from,
+                      state->columns, to, state->rows);
     } else {
-      cblas_domatcopy(CblasRowMajor,
-                      CblasTrans,
-                      state->rows,
-                      state->columns,
-                      1.0,
-                      from,
-                      state->columns,
-                      to,
-                      state->rows);
+      cblas_domatcopy(CblasRowMajor, CblasTrans, state->rows, state->columns, 1.0, from,
+                      state->columns, to, state->rows);
     }
   }
   return true;
@@ -57,8 +42,7 @@ static void *create(const bench_move *move) {
   }
   const bool is_matrix = plain->rank == 2 && plain->permutation[0] == 1;
   const bool is_batch = plain->rank == 3 && plain->permutation[0] == 0 &&
-                        plain->permutation[1] == 2 &&
-                        plain->dims[0] <= MAX_BATCH;
+                        plain->permutation[1] == 2 && plain->dims[0] <= MAX_BATCH;
   if (!is_matrix && !is_batch) {
     return NULL;
   }

@@ -24,8 +24,8 @@ static bool run(void *payload) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   rlo_job *job = NULL;
   options.is_new_destination = true;
-  rlo_status status = rlo_service_submit(
-      state->service, state->problem, state->src, state->dst, &options, &job);
+  rlo_status status =
+      rlo_service_submit(state->service, state->problem, state->src, state->dst, &options, &job);
   if (status == RLO_OK) {
     status = rlo_job_wait(job, -1, NULL);
   }
@@ -50,21 +50,16 @@ static void release(void *payload) {
   free(state);
 }
 
-static bool open_service(const bench_move *move,
-                         rlo_context *const *contexts,
-                         int32_t num_contexts,
+static bool open_service(const bench_move *move, rlo_context *const *contexts, int32_t num_contexts,
                          service_state *state) {
   const bench_arena *arena = move->arena;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
   state->problem = move->problem;
-  return (rlo_service_create(
-              contexts, num_contexts, &options, &state->service) == RLO_OK &&
-          rlo_storage_from_const_memory(arena->host_src,
-                                        arena->src_capacity_bytes,
-                                        &state->src) == RLO_OK &&
-          rlo_storage_from_memory(arena->host_dst,
-                                  move->problem->dst_bytes,
-                                  &state->dst) == RLO_OK) ||
+  return (rlo_service_create(contexts, num_contexts, &options, &state->service) == RLO_OK &&
+          rlo_storage_from_const_memory(arena->host_src, arena->src_capacity_bytes, &state->src) ==
+              RLO_OK &&
+          rlo_storage_from_memory(arena->host_dst, move->problem->dst_bytes, &state->dst) ==
+              RLO_OK) ||
          bench_fail_last("the service");
 }
 
@@ -80,9 +75,7 @@ static service_state *create_state(const bench_move *move) {
   return state;
 }
 
-static void *create(const bench_move *move,
-                    rlo_context *const *contexts,
-                    int32_t num_contexts) {
+static void *create(const bench_move *move, rlo_context *const *contexts, int32_t num_contexts) {
   service_state *state = create_state(move);
   if (state != NULL && !open_service(move, contexts, num_contexts, state)) {
     release(state);
@@ -115,16 +108,12 @@ static bool open_part(cl_device_id part, rlo_context **out_context) {
 static bool open_parts(const bench_arena *arena, service_state *state) {
   const rlo_device_info *info = rlo_context_device_info(arena->context);
   const cl_uint units = (cl_uint)info->compute_units / MAX_CONTEXTS;
-  const cl_device_partition_property equally[] = {
-      CL_DEVICE_PARTITION_EQUALLY, units, 0};
+  const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, units, 0};
   cl_device_id parts[MAX_CONTEXTS];
   cl_uint count = 0;
   /* With an odd number of units one would be left over. */
   if (units == 0 || info->compute_units % MAX_CONTEXTS != 0 ||
-      clCreateSubDevices(rlo_context_cl_device(arena->context),
-                         equally,
-                         MAX_CONTEXTS,
-                         parts,
+      clCreateSubDevices(rlo_context_cl_device(arena->context), equally, MAX_CONTEXTS, parts,
                          &count) != CL_SUCCESS) {
     return false;
   }
@@ -138,9 +127,8 @@ static bool open_parts(const bench_arena *arena, service_state *state) {
 
 static void *create_on_parts(const bench_move *move) {
   service_state *state = create_state(move);
-  if (state != NULL &&
-      (!open_parts(move->arena, state) ||
-       !open_service(move, state->contexts, MAX_CONTEXTS, state))) {
+  if (state != NULL && (!open_parts(move->arena, state) ||
+                        !open_service(move, state->contexts, MAX_CONTEXTS, state))) {
     release(state);
     state = NULL;
   }

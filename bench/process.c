@@ -58,8 +58,7 @@ static bool start_child(char *const *argv, pid_t *out_child, int *out_end) {
   if (code == 0) {
     code = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     if (code == 0) {
-      code = posix_spawn(
-          out_child, "/proc/self/exe", &actions, NULL, argv, environ);
+      code = posix_spawn(out_child, "/proc/self/exe", &actions, NULL, argv, environ);
     }
     posix_spawn_file_actions_destroy(&actions);
   }
@@ -76,11 +75,8 @@ bool bench_process_run(const bench_process *process, bench_usage *out_usage) {
   char limit[16];
   char text[256];
   char *argv[PROGRAM + MAX_ARGUMENTS + 1] = {
-      (char *)(uintptr_t) "relayout-bench",
-      (char *)(uintptr_t)option,
-      limit,
-      (char *)(uintptr_t)process->output,
-      (char *)(uintptr_t)process->made};
+      (char *)(uintptr_t) "relayout-bench", (char *)(uintptr_t)option, limit,
+      (char *)(uintptr_t)process->output, (char *)(uintptr_t)process->made};
   int32_t count = 0;
   snprintf(limit, sizeof limit, "%d", (int)process->limit_seconds);
   for (; process->arguments[count] != NULL && count < MAX_ARGUMENTS; ++count) {
@@ -103,15 +99,13 @@ bool bench_process_run(const bench_process *process, bench_usage *out_usage) {
   long kib = 0;
   if (!is_read || waited != child || own_status != 0 ||
       sscanf(text, usage_format, &status, &nanos, &kib) != 3) {
-    return bench_fail("the process that runs %s failed (status %d)",
-                      process->arguments[0],
+    return bench_fail("the process that runs %s failed (status %d)", process->arguments[0],
                       own_status);
   }
-  *out_usage = (bench_usage){
-      .is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0,
-      .is_late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM,
-      .nanos = nanos,
-      .peak_bytes = (int64_t)kib * 1024};
+  *out_usage = (bench_usage){.is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                             .is_late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM,
+                             .nanos = nanos,
+                             .peak_bytes = (int64_t)kib * 1024};
   return true;
 }
 
@@ -126,10 +120,7 @@ static int sync_path(const char *path) {
   return code;
 }
 
-static int sync_entry(const char *path,
-                      const struct stat *status,
-                      int kind,
-                      struct FTW *walk) {
+static int sync_entry(const char *path, const struct stat *status, int kind, struct FTW *walk) {
   (void)status;
   (void)kind;
   (void)walk;
@@ -180,7 +171,6 @@ int bench_process_child(char **argv) {
     return BENCH_EXIT_FAILED;
   }
   double nanos = bench_nanos_now() - start;
-  printf(
-      "ended %d after %.0f ns with %ld KiB\n", status, nanos, usage.ru_maxrss);
+  printf("ended %d after %.0f ns with %ld KiB\n", status, nanos, usage.ru_maxrss);
   return BENCH_EXIT_OK;
 }

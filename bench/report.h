@@ -29,11 +29,7 @@ typedef struct bench_figure {
   int64_t peak_bytes;
 } bench_figure;
 
-typedef enum bench_format {
-  BENCH_FORMAT_TEXT,
-  BENCH_FORMAT_JSON,
-  BENCH_FORMAT_CSV
-} bench_format;
+typedef enum bench_format { BENCH_FORMAT_TEXT, BENCH_FORMAT_JSON, BENCH_FORMAT_CSV } bench_format;
 
 /** Everything a run found. Rows and figures go in as they are found. */
 typedef struct bench_report {
@@ -50,9 +46,7 @@ typedef struct bench_report {
 } bench_report;
 
 /** Begin a suite: its title and the head of its table. */
-void bench_report_suite(const bench_report *report,
-                        const char *name,
-                        const char *summary);
+void bench_report_suite(const bench_report *report, const char *name, const char *summary);
 
 /** Keep a row and show it. */
 bool bench_report_row(bench_report *report, const bench_row *row);
@@ -62,12 +56,8 @@ bool bench_report_figure(bench_report *report, const bench_figure *figure);
 
 /** Reports the geometric mean of ratios, beside the worst of them.
  *  @param unit   "of copy" */
-bool bench_report_mean(bench_report *report,
-                       const char *suite,
-                       const char *name,
-                       const char *unit,
-                       const double *ratios,
-                       int32_t count);
+bool bench_report_mean(bench_report *report, const char *suite, const char *name, const char *unit,
+                       const double *ratios, int32_t count);
 
 /** End a suite: show its geometric means and its worst case. */
 void bench_report_suite_end(const bench_report *report, const char *name);
@@ -81,15 +71,11 @@ void bench_report_deinit(bench_report *report);
  *  @param against  -1: of the limit; else of the rate of that
  *                  contestant, over the rows in which both took part.
  *  @return 0 if there is no such row. */
-double bench_report_geomean(const bench_report *report,
-                            const char *suite,
-                            int32_t peer,
+double bench_report_geomean(const bench_report *report, const char *suite, int32_t peer,
                             int32_t against);
 
 /** The same of best_fraction. */
-double bench_report_best_geomean(const bench_report *report,
-                                 const char *suite,
-                                 int32_t peer,
+double bench_report_best_geomean(const bench_report *report, const char *suite, int32_t peer,
                                  int32_t against);
 
 #endif

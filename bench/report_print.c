@@ -24,9 +24,7 @@ static void print_key(FILE *file, const char *key, const char *value) {
   print_string(file, value);
 }
 
-static void print_entry(FILE *file,
-                        const char *name,
-                        const bench_entry *entry,
+static void print_entry(FILE *file, const char *name, const bench_entry *entry,
                         const char *separator) {
   fputs(separator, file);
   print_string(file, name);
@@ -38,17 +36,12 @@ static void print_entry(FILE *file,
     fprintf(file,
             ": {\"us\": %.3f, \"best_us\": %.3f, \"gb_per_s\": %.4f, "
             "\"fraction\": %.5f, \"best_fraction\": %.5f}",
-            entry->nanos / 1e3,
-            entry->best_nanos / 1e3,
-            entry->gb_per_s,
-            entry->fraction,
+            entry->nanos / 1e3, entry->best_nanos / 1e3, entry->gb_per_s, entry->fraction,
             entry->best_fraction);
   }
 }
 
-static void print_row(const bench_report *report,
-                      const bench_row *row,
-                      FILE *file) {
+static void print_row(const bench_report *report, const bench_row *row, FILE *file) {
   fputs("{\"suite\": ", file);
   print_string(file, row->suite);
   print_key(file, "case", row->name);
@@ -60,18 +53,11 @@ static void print_row(const bench_report *report,
   fprintf(file,
           ", \"predicted_fraction\": %.3f, \"read_bytes\": %lld, "
           "\"written_bytes\": %lld",
-          row->predicted_fraction,
-          (long long)row->read_bytes,
-          (long long)row->written_bytes);
+          row->predicted_fraction, (long long)row->read_bytes, (long long)row->written_bytes);
   print_key(file, "limit", report->settings->peers[row->limit_peer]->name);
-  fprintf(file,
-          ", \"limit_gb_per_s\": %.4f, \"contestants\": {",
-          row->limit_gb_per_s);
+  fprintf(file, ", \"limit_gb_per_s\": %.4f, \"contestants\": {", row->limit_gb_per_s);
   for (int32_t p = 0; p < report->settings->num_peers; ++p) {
-    print_entry(file,
-                report->settings->peers[p]->name,
-                &row->entries[p],
-                p == 0 ? "" : ", ");
+    print_entry(file, report->settings->peers[p]->name, &row->entries[p], p == 0 ? "" : ", ");
   }
   fputs("}}", file);
 }
@@ -88,22 +74,15 @@ static void print_geomeans(const bench_report *report, FILE *file) {
     fputs(separator, file);
     separator = ",\n  ";
     print_string(file, suite);
-    fprintf(file,
-            ": {\"fraction\": %.5f, \"best_fraction\": %.5f",
+    fprintf(file, ": {\"fraction\": %.5f, \"best_fraction\": %.5f",
             bench_report_geomean(report, suite, BENCH_PEER_LIBRARY, -1),
             bench_report_best_geomean(report, suite, BENCH_PEER_LIBRARY, -1));
-    for (int32_t p = BENCH_PEER_LIBRARY + 1; p < report->settings->num_peers;
-         ++p) {
+    for (int32_t p = BENCH_PEER_LIBRARY + 1; p < report->settings->num_peers; ++p) {
       const char *peer = report->settings->peers[p]->name;
       double times = bench_report_geomean(report, suite, BENCH_PEER_LIBRARY, p);
       if (times > 0) {
-        fprintf(
-            file,
-            ", \"times_%s\": %.4f, \"best_times_%s\": %.4f",
-            peer,
-            times,
-            peer,
-            bench_report_best_geomean(report, suite, BENCH_PEER_LIBRARY, p));
+        fprintf(file, ", \"times_%s\": %.4f, \"best_times_%s\": %.4f", peer, times, peer,
+                bench_report_best_geomean(report, suite, BENCH_PEER_LIBRARY, p));
       }
     }
     fputc('}', file);
@@ -114,11 +93,8 @@ static void print_json(const bench_report *report, FILE *file) {
   fputs("{\"device\": ", file);
   print_string(file, report->arena->device_name);
   print_key(file, "driver", report->arena->driver_version);
-  fprintf(file,
-          ", \"threads\": %d, \"rounds\": %d, \"size_factor\": %g,\n",
-          (int)report->arena->threads,
-          (int)report->settings->rounds,
-          report->size_factor);
+  fprintf(file, ", \"threads\": %d, \"rounds\": %d, \"size_factor\": %g,\n",
+          (int)report->arena->threads, (int)report->settings->rounds, report->size_factor);
   fputs(" \"rows\": [\n  ", file);
   for (int32_t i = 0; i < report->num_rows; ++i) {
     fputs(i == 0 ? "" : ",\n  ", file);
@@ -138,10 +114,7 @@ static void print_json(const bench_report *report, FILE *file) {
       print_key(file, "reference_name", figure->reference_name);
     }
     if (figure->ratio > 0) {
-      fprintf(file,
-              ", \"ratio\": %.5f, \"rounds\": %d",
-              figure->ratio,
-              (int)figure->rounds);
+      fprintf(file, ", \"ratio\": %.5f, \"rounds\": %d", figure->ratio, (int)figure->rounds);
     }
     if (figure->passes > 0) {
       fprintf(file, ", \"passes\": %d", (int)figure->passes);
@@ -172,42 +145,23 @@ static void print_csv(const bench_report *report, FILE *file) {
       if (!entry->is_timed) {
         continue;
       }
-      fprintf(file,
-              "%s,%d,\"%s\",%s,%lld,%s,%.4f,GB/s,%.5f,%.5f,%s\n",
-              row->suite,
-              (int)number,
-              row->name,
-              row->family,
-              (long long)(row->read_bytes + row->written_bytes),
-              report->settings->peers[p]->name,
-              entry->gb_per_s,
-              entry->fraction,
-              entry->best_fraction,
-              report->settings->peers[row->limit_peer]->name);
+      fprintf(file, "%s,%d,\"%s\",%s,%lld,%s,%.4f,GB/s,%.5f,%.5f,%s\n", row->suite, (int)number,
+              row->name, row->family, (long long)(row->read_bytes + row->written_bytes),
+              report->settings->peers[p]->name, entry->gb_per_s, entry->fraction,
+              entry->best_fraction, report->settings->peers[row->limit_peer]->name);
     }
   }
   for (int32_t i = 0; i < report->num_figures; ++i) {
     const bench_figure *figure = &report->figures[i];
-    fprintf(file,
-            "%s,%d,\"%s\",,,relayout,%.4f,%s,",
-            figure->suite,
-            (int)i + 1,
-            figure->name,
-            figure->value,
-            figure->unit);
+    fprintf(file, "%s,%d,\"%s\",,,relayout,%.4f,%s,", figure->suite, (int)i + 1, figure->name,
+            figure->value, figure->unit);
     if (figure->ratio > 0) {
       fprintf(file, "%.5f", figure->ratio);
     }
     fputs(",,\n", file);
     if (figure->reference >= 0) {
-      fprintf(file,
-              "%s,%d,\"%s\",,,\"%s\",%.4f,%s,,,\n",
-              figure->suite,
-              (int)i + 1,
-              figure->name,
-              figure->reference_name,
-              figure->reference,
-              figure->unit);
+      fprintf(file, "%s,%d,\"%s\",,,\"%s\",%.4f,%s,,,\n", figure->suite, (int)i + 1, figure->name,
+              figure->reference_name, figure->reference, figure->unit);
     }
   }
 }

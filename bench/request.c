@@ -53,8 +53,7 @@ static void print_help(void) {
       "error\n"
       "\n"
       "Suites (all, if none is named):\n",
-      (int)DEFAULT_ROUNDS,
-      default_budgets);
+      (int)DEFAULT_ROUNDS, default_budgets);
   for (int32_t i = 0; i < bench_num_suites; ++i) {
     printf("  %-10s %s\n", bench_suites[i].name, bench_suites[i].summary);
   }
@@ -62,9 +61,7 @@ static void print_help(void) {
   int32_t count = bench_peers_get(peers);
   puts("\nPeers of this build:");
   for (int32_t p = BENCH_PEER_HOST_COPY; p < count; ++p) {
-    printf("  %-12s %s%s\n",
-           peers[p]->name,
-           peers[p]->summary,
+    printf("  %-12s %s%s\n", peers[p]->name, peers[p]->summary,
            peers[p]->is_opt_in ? " (only if named)" : "");
   }
 }
@@ -89,10 +86,9 @@ static bool choose_peers(const char *list, bench_settings *settings) {
   const bool is_all = list != NULL && strcmp(list, "all") == 0;
   const bool is_none = list != NULL && strcmp(list, "none") == 0;
   for (int32_t p = 0; p < count; ++p) {
-    bool is_chosen =
-        p <= BENCH_PEER_HOST_COPY || is_all ||
-        (list == NULL && !peers[p]->is_opt_in) ||
-        (peers[p] == &bench_peer_estimate && settings->measure_seconds > 0);
+    bool is_chosen = p <= BENCH_PEER_HOST_COPY || is_all ||
+                     (list == NULL && !peers[p]->is_opt_in) ||
+                     (peers[p] == &bench_peer_estimate && settings->measure_seconds > 0);
     if (list != NULL && names(list, peers[p]->name)) {
       is_chosen = true;
       num_named += 1;
@@ -106,8 +102,7 @@ static bool choose_peers(const char *list, bench_settings *settings) {
     num_words += *at == ',';
   }
   if (list != NULL && !is_all && !is_none && num_named != num_words) {
-    return bench_fail("--peers %s: see --help for the peers of this build",
-                      list);
+    return bench_fail("--peers %s: see --help for the peers of this build", list);
   }
   return true;
 }
@@ -119,26 +114,20 @@ static bool parse_factor(const char *text, double *out_factor) {
     *out_factor = SMALL_FACTOR;
     return true;
   }
-  if (end == text || *end != '\0' || !(factor > 0) ||
-      factor > (double)BENCH_MAX_SIZE_FACTOR) {
-    return bench_fail("--size-factor %s: above 0 and at most %d, or \"small\"",
-                      text,
+  if (end == text || *end != '\0' || !(factor > 0) || factor > (double)BENCH_MAX_SIZE_FACTOR) {
+    return bench_fail("--size-factor %s: above 0 and at most %d, or \"small\"", text,
                       BENCH_MAX_SIZE_FACTOR);
   }
   *out_factor = factor;
   return true;
 }
 
-static bool parse_int(const char *option,
-                      const char *text,
-                      int32_t least,
-                      int32_t most,
+static bool parse_int(const char *option, const char *text, int32_t least, int32_t most,
                       int32_t *out_value) {
   char *end = NULL;
   long value = strtol(text, &end, 10);
   if (end == text || *end != '\0' || value < least || value > most) {
-    return bench_fail(
-        "%s %s: from %d to %d", option, text, (int)least, (int)most);
+    return bench_fail("%s %s: from %d to %d", option, text, (int)least, (int)most);
   }
   *out_value = (int32_t)value;
   return true;
@@ -152,8 +141,7 @@ static bool parse_effort(const char *text, double *out_measure_seconds) {
     return true;
   }
   *out_measure_seconds = 0;
-  return strcmp(text, "estimate") == 0 ||
-         bench_fail("--effort %s: estimate or measure", text);
+  return strcmp(text, "estimate") == 0 || bench_fail("--effort %s: estimate or measure", text);
 }
 
 static bool parse_seconds(const char *text, double *out_seconds) {
@@ -168,8 +156,7 @@ static bool parse_seconds(const char *text, double *out_seconds) {
 
 static bool parse_pattern(const char *text, bench_request *out_request) {
   char reason[128];
-  int code = regcomp(
-      &out_request->pattern, text, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+  int code = regcomp(&out_request->pattern, text, REG_EXTENDED | REG_ICASE | REG_NOSUB);
   if (code != 0) {
     regerror(code, &out_request->pattern, reason, sizeof reason);
     return bench_fail("--case %s: %s", text, reason);
@@ -192,8 +179,7 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
                                  .device_number = -1,
                                  .files = {.budgets = default_budgets}};
   const char *parent = getenv("TMPDIR");
-  out_request->files.folder =
-      parent == NULL || parent[0] == '\0' ? "/tmp" : parent;
+  out_request->files.folder = parent == NULL || parent[0] == '\0' ? "/tmp" : parent;
 
   enum {
     HELP = 256,
@@ -213,29 +199,27 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
     COMMAND,
     CHILD
   };
-  static const struct option options[] = {
-      {"help", no_argument, NULL, HELP},
-      {"list", no_argument, NULL, LIST},
-      {"pairs", no_argument, NULL, PAIRS},
-      {"effort", required_argument, NULL, EFFORT},
-      {"measure-seconds", required_argument, NULL, SECONDS},
-      {"case", required_argument, NULL, CASE},
-      {"rounds", required_argument, NULL, ROUNDS},
-      {"size-factor", required_argument, NULL, FACTOR},
-      {"peers", required_argument, NULL, PEERS},
-      {"device", required_argument, NULL, DEVICE},
-      {"json", no_argument, NULL, JSON},
-      {"csv", no_argument, NULL, CSV},
-      {"folder", required_argument, NULL, FOLDER},
-      {"memory", required_argument, NULL, MEMORY},
-      {"command", required_argument, NULL, COMMAND},
-      {"compile-child", required_argument, NULL, CHILD},
-      {0}};
+  static const struct option options[] = {{"help", no_argument, NULL, HELP},
+                                          {"list", no_argument, NULL, LIST},
+                                          {"pairs", no_argument, NULL, PAIRS},
+                                          {"effort", required_argument, NULL, EFFORT},
+                                          {"measure-seconds", required_argument, NULL, SECONDS},
+                                          {"case", required_argument, NULL, CASE},
+                                          {"rounds", required_argument, NULL, ROUNDS},
+                                          {"size-factor", required_argument, NULL, FACTOR},
+                                          {"peers", required_argument, NULL, PEERS},
+                                          {"device", required_argument, NULL, DEVICE},
+                                          {"json", no_argument, NULL, JSON},
+                                          {"csv", no_argument, NULL, CSV},
+                                          {"folder", required_argument, NULL, FOLDER},
+                                          {"memory", required_argument, NULL, MEMORY},
+                                          {"command", required_argument, NULL, COMMAND},
+                                          {"compile-child", required_argument, NULL, CHILD},
+                                          {0}};
   const char *peers = NULL;
   const char *effort = NULL;
   bool is_valid = true;
-  for (int option; is_valid && (option = getopt_long(
-                                    argc, argv, "", options, NULL)) != -1;) {
+  for (int option; is_valid && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     switch (option) {
       case HELP:
         print_help();
@@ -251,19 +235,14 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
         effort = optarg;
         break;
       case SECONDS:
-        is_valid =
-            parse_seconds(optarg, &out_request->settings.measure_seconds);
+        is_valid = parse_seconds(optarg, &out_request->settings.measure_seconds);
         break;
       case CASE:
-        is_valid =
-            !out_request->has_pattern && parse_pattern(optarg, out_request);
+        is_valid = !out_request->has_pattern && parse_pattern(optarg, out_request);
         break;
       case ROUNDS:
         out_request->has_rounds = true;
-        is_valid = parse_int("--rounds",
-                             optarg,
-                             MIN_ROUNDS,
-                             BENCH_MAX_ROUNDS,
+        is_valid = parse_int("--rounds", optarg, MIN_ROUNDS, BENCH_MAX_ROUNDS,
                              &out_request->settings.rounds);
         break;
       case FACTOR:
@@ -274,8 +253,7 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
         peers = optarg;
         break;
       case DEVICE:
-        is_valid = parse_int(
-            "--device", optarg, 0, 1000000, &out_request->device_number);
+        is_valid = parse_int("--device", optarg, 0, 1000000, &out_request->device_number);
         break;
       case JSON:
         out_request->format = BENCH_FORMAT_JSON;
@@ -301,8 +279,8 @@ int bench_request_parse(int argc, char **argv, bench_request *out_request) {
     }
   }
   if (is_valid) {
-    is_valid = parse_effort(effort == NULL ? "estimate" : effort,
-                            &out_request->settings.measure_seconds);
+    is_valid =
+        parse_effort(effort == NULL ? "estimate" : effort, &out_request->settings.measure_seconds);
   }
   if (!is_valid || !choose_peers(peers, &out_request->settings)) {
     return BENCH_EXIT_USAGE;

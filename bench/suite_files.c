@@ -30,14 +30,8 @@ enum {
 
 /** At their full size each side has 9.6 GB. */
 static const bench_case_spec cases[] = {
-    {.name = "f32 transposed",
-     .dtype = "f32",
-     .dims = "40000,60000",
-     .permutation = "1,0"},
-    {.name = "u8 NHWC to NCHW",
-     .dtype = "u8",
-     .dims = "63776,224,224,3",
-     .permutation = "0,3,1,2"},
+    {.name = "f32 transposed", .dtype = "f32", .dims = "40000,60000", .permutation = "1,0"},
+    {.name = "u8 NHWC to NCHW", .dtype = "u8", .dims = "63776,224,224,3", .permutation = "0,3,1,2"},
     {.name = "f32 batch transposed",
      .dtype = "f32",
      .dims = "9600,500,500",
@@ -108,19 +102,11 @@ static bool goes_on(void) {
 /* -------------------------------------------------------------------- a run */
 
 /** A contestant that cannot go on. @return false if it has to. */
-static bool leave_out(const files *f,
-                      file_case *c,
-                      int32_t number,
-                      const char *why) {
+static bool leave_out(const files *f, file_case *c, int32_t number, const char *why) {
   const bench_contestant *who = &f->list.items[number];
   c->is_out[number] = true;
-  fprintf(f->run->report->table,
-          "%s: %s: left out, %s\n",
-          c->item->name,
-          who->name,
-          why);
-  return (who->kind != BENCH_CONTESTANT_COPY &&
-          !bench_contestant_is_ours(who)) ||
+  fprintf(f->run->report->table, "%s: %s: left out, %s\n", c->item->name, who->name, why);
+  return (who->kind != BENCH_CONTESTANT_COPY && !bench_contestant_is_ours(who)) ||
          bench_fail("%s: %s: %s", c->item->name, who->name, why);
 }
 
@@ -132,8 +118,7 @@ static int32_t read_passes(const files *f) {
   FILE *log = fopen(f->log, "r");
   while (log != NULL && fgets(line, sizeof line, log) != NULL) {
     const char *found = strstr(line, key);
-    passes = found != NULL ? (int32_t)strtol(found + sizeof key - 1, NULL, 10)
-                           : passes;
+    passes = found != NULL ? (int32_t)strtol(found + sizeof key - 1, NULL, 10) : passes;
   }
   if (log != NULL) {
     fclose(log);
@@ -145,8 +130,7 @@ static int32_t read_passes(const files *f) {
  *  cell, the others all bytes against that. */
 static bool check(const files *f, file_case *c, int32_t number) {
   const bench_contestant *who = &f->list.items[number];
-  const bench_sum *right =
-      who->kind == BENCH_CONTESTANT_COPY ? &c->src_sum : &c->dst_sum;
+  const bench_sum *right = who->kind == BENCH_CONTESTANT_COPY ? &c->src_sum : &c->dst_sum;
   char reason[256];
   bench_sum sum;
   if (who->kind == BENCH_CONTESTANT_COMMAND) {
@@ -161,15 +145,11 @@ static bool check(const files *f, file_case *c, int32_t number) {
     }
     c->dst_sum = sum;
   }
-  return bench_sum_equal(&sum, right) ||
-         leave_out(f, c, number, "its output is wrong");
+  return bench_sum_equal(&sum, right) || leave_out(f, c, number, "its output is wrong");
 }
 
 /** Run a contestant once and look at what it made; it may leave. */
-static bool run_once(const files *f,
-                     file_case *c,
-                     int32_t number,
-                     double *out_nanos) {
+static bool run_once(const files *f, file_case *c, int32_t number, double *out_nanos) {
   const bench_contestant *who = &f->list.items[number];
   bench_usage usage;
   bench_arguments with;
@@ -186,8 +166,7 @@ static bool run_once(const files *f,
     return false;
   }
   if (!usage.is_done) {
-    return leave_out(
-        f, c, number, usage.is_late ? "it takes too long" : "it failed");
+    return leave_out(f, c, number, usage.is_late ? "it takes too long" : "it failed");
   }
   *out_nanos = usage.nanos;
   if (usage.peak_bytes > c->peak_bytes[number]) {
@@ -198,21 +177,16 @@ static bool run_once(const files *f,
 }
 
 /** Bring the disk and the cache into the state that a turn begins with. */
-static bool prepare(const files *f,
-                    const bench_contestant *who,
-                    bench_cache cache,
+static bool prepare(const files *f, const bench_contestant *who, bench_cache cache,
                     bool *out_is_ready) {
   bench_disk_remove(f->dst);
-  *out_is_ready = bench_disk_set_cache(
-      who->kind == BENCH_CONTESTANT_COMMAND ? who->input : f->src, cache);
+  *out_is_ready =
+      bench_disk_set_cache(who->kind == BENCH_CONTESTANT_COMMAND ? who->input : f->src, cache);
   return goes_on();
 }
 
 /** @param out_can_be  false: the system does not bring about this state. */
-static bool take_turns(files *f,
-                       file_case *c,
-                       bench_cache cache,
-                       bool *out_can_be) {
+static bool take_turns(files *f, file_case *c, bench_cache cache, bool *out_can_be) {
   const int32_t rounds = f->run->report->settings->rounds;
   *out_can_be = true;
   for (int32_t i = 0; i < rounds; ++i) {
@@ -236,28 +210,21 @@ static bool take_turns(files *f,
 
 /* ------------------------------------------------------------------ reports */
 
-static double *ratio_of(const files *f,
-                        bench_cache cache,
-                        int32_t number,
-                        int32_t case_number) {
-  return &f->ratios[((int32_t)cache * BENCH_MAX_CONTESTANTS + number) *
-                        f->run->cases->count +
+static double *ratio_of(const files *f, bench_cache cache, int32_t number, int32_t case_number) {
+  return &f->ratios[((int32_t)cache * BENCH_MAX_CONTESTANTS + number) * f->run->cases->count +
                     case_number];
 }
 
-static bool report_contestant(const files *f,
-                              const file_case *c,
-                              bench_cache cache,
+static bool report_contestant(const files *f, const file_case *c, bench_cache cache,
                               int32_t number) {
   const bench_contestant *who = &f->list.items[number];
   const int32_t rounds = f->run->report->settings->rounds;
   static double scratch[BENCH_MAX_ROUNDS];
   const double *nanos = f->nanos + number * rounds;
   double copied = 2.0 * (double)c->src_sum.bytes;
-  double moved =
-      who->kind == BENCH_CONTESTANT_COPY
-          ? copied
-          : (double)(c->problem->read_bytes + c->problem->written_bytes);
+  double moved = who->kind == BENCH_CONTESTANT_COPY
+                     ? copied
+                     : (double)(c->problem->read_bytes + c->problem->written_bytes);
   for (int32_t i = 0; i < rounds; ++i) {
     scratch[i] = moved / nanos[i] * f->nanos[i] / copied;
   }
@@ -273,13 +240,8 @@ static bool report_contestant(const files *f,
                          .passes = c->passes[number]};
   memcpy(scratch, nanos, (size_t)rounds * sizeof *scratch);
   figure.value = bench_median(scratch, rounds) / 1e9;
-  snprintf(figure.name,
-           sizeof figure.name,
-           "%.40s, %s: %.30s%s",
-           c->item->name,
-           cache_names[cache],
-           who->name,
-           who->kind == BENCH_CONTESTANT_COMMAND ? " (not checked)" : "");
+  snprintf(figure.name, sizeof figure.name, "%.40s, %s: %.30s%s", c->item->name, cache_names[cache],
+           who->name, who->kind == BENCH_CONTESTANT_COMMAND ? " (not checked)" : "");
   return bench_report_figure(f->run->report, &figure);
 }
 
@@ -295,14 +257,10 @@ static bool report_means(const files *f) {
       ratios[count] = *ratio_of(f, cache, number, i);
       count += ratios[count] > 0;
     }
-    snprintf(name,
-             sizeof name,
-             "%s: %.30s: geometric mean",
-             cache_names[cache],
+    snprintf(name, sizeof name, "%s: %.30s: geometric mean", cache_names[cache],
              f->list.items[number].name);
     if (count > 0 && f->list.items[number].kind != BENCH_CONTESTANT_COPY) {
-      is_done = bench_report_mean(
-          f->run->report, "files", name, "of cp", ratios, count);
+      is_done = bench_report_mean(f->run->report, "files", name, "of cp", ratios, count);
     }
   }
   return is_done;
@@ -316,9 +274,7 @@ static bool measure_state(files *f, file_case *c, bench_cache cache) {
     return false;
   }
   if (!can_be) {
-    fprintf(f->run->report->table,
-            "%s, %s: left out, the system does not %s\n",
-            c->item->name,
+    fprintf(f->run->report->table, "%s, %s: left out, the system does not %s\n", c->item->name,
             cache_names[cache],
             cache == BENCH_CACHE_COLD ? "forget the input (is it on a disk?)"
                                       : "keep the input in memory");
@@ -340,17 +296,12 @@ static bool check_room(const files *f, const rlo_problem *problem) {
   /* Two passes need some more than the output. */
   int64_t needed = problem->src_bytes + problem->dst_bytes * 5 / 4;
   int64_t room = (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
-  return room >= needed ||
-         bench_fail("%s has room for %lld bytes; the case needs %lld",
-                    f->folder,
-                    (long long)room,
-                    (long long)needed);
+  return room >= needed || bench_fail("%s has room for %lld bytes; the case needs %lld", f->folder,
+                                      (long long)room, (long long)needed);
 }
 
 static bool measure_case(files *f, int32_t number, rlo_problem *problem) {
-  file_case c = {.item = &f->run->cases->items[number],
-                 .number = number,
-                 .problem = problem};
+  file_case c = {.item = &f->run->cases->items[number], .number = number, .problem = problem};
   if (!bench_case_lower(c.item, problem) || !check_room(f, problem) ||
       !bench_disk_fill(f->src, problem->src_bytes, &c.src_sum) || !goes_on()) {
     return false;
@@ -364,8 +315,7 @@ static bool measure_case(files *f, int32_t number, rlo_problem *problem) {
   }
   /* Some compiled. */
   memset(c.peak_bytes, 0, sizeof c.peak_bytes);
-  return measure_state(f, &c, BENCH_CACHE_COLD) &&
-         measure_state(f, &c, BENCH_CACHE_WARM);
+  return measure_state(f, &c, BENCH_CACHE_COLD) && measure_state(f, &c, BENCH_CACHE_WARM);
 }
 
 static bool run_all(files *f) {
@@ -374,10 +324,9 @@ static bool run_all(files *f) {
   rlo_problem *problem = calloc(1, sizeof *problem);
   f->nanos = calloc(BENCH_MAX_CONTESTANTS * rounds, sizeof *f->nanos);
   f->ratios =
-      calloc((size_t)NUM_CACHES * BENCH_MAX_CONTESTANTS * (size_t)list->count,
-             sizeof *f->ratios);
-  bool is_done = (problem != NULL && f->nanos != NULL && f->ratios != NULL) ||
-                 bench_fail("out of memory");
+      calloc((size_t)NUM_CACHES * BENCH_MAX_CONTESTANTS * (size_t)list->count, sizeof *f->ratios);
+  bool is_done =
+      (problem != NULL && f->nanos != NULL && f->ratios != NULL) || bench_fail("out of memory");
   for (int32_t i = 0; i < list->count && is_done; ++i) {
     is_done = measure_case(f, i, problem);
   }
@@ -395,8 +344,7 @@ bool bench_suite_files_run(bench_run *run) {
     return bench_fail("out of memory");
   }
   f->run = run;
-  snprintf(
-      f->folder, sizeof f->folder, "%s/relayout-bench-XXXXXX", wish->folder);
+  snprintf(f->folder, sizeof f->folder, "%s/relayout-bench-XXXXXX", wish->folder);
   if (mkdtemp(f->folder) == NULL) {
     free(f);
     return bench_fail("%s: %s", wish->folder, strerror(errno));

@@ -48,22 +48,16 @@ typedef struct launcher {
 static bool lower(const bench_case_spec *spec, rlo_problem *out_problem) {
   bench_case_list list = {.size_factor = 1.0};
   bool is_done = bench_case_add(&list, spec);
-  if (is_done && rlo_relayout_lower(&list.items[0].src,
-                                    &list.items[0].dst,
-                                    list.items[0].permutation,
-                                    out_problem) != RLO_OK) {
+  if (is_done && rlo_relayout_lower(&list.items[0].src, &list.items[0].dst,
+                                    list.items[0].permutation, out_problem) != RLO_OK) {
     is_done = bench_fail_last(spec->name);
   }
   bench_case_list_deinit(&list);
   return is_done;
 }
 
-static bool report_time(bench_run *run,
-                        const char *name,
-                        double *nanos,
-                        int32_t count,
-                        double *reference,
-                        const char *reference_name) {
+static bool report_time(bench_run *run, const char *name, double *nanos, int32_t count,
+                        double *reference, const char *reference_name) {
   bench_figure figure = {.suite = "latency",
                          .value = bench_median(nanos, count) / 1e3,
                          .unit = "us",
@@ -91,18 +85,14 @@ static bool lower_texts(rlo_problem *out_problem) {
 
 /** Plans of problems that are all new to the context, because they read another
  *  number of bytes, or of one problem. */
-static bool time_plans(bench_run *run,
-                       rlo_problem *problem,
-                       const rlo_plan_options *options,
-                       bool is_new,
-                       const char *name) {
+static bool time_plans(bench_run *run, rlo_problem *problem, const rlo_plan_options *options,
+                       bool is_new, const char *name) {
   double nanos[PLANS];
   for (int32_t i = 0; i < PLANS; ++i) {
     rlo_plan *plan = NULL;
     problem->read_bytes += is_new;
     double start = bench_nanos_now();
-    if (rlo_plan_create(run->arena->context, problem, options, &plan) !=
-        RLO_OK) {
+    if (rlo_plan_create(run->arena->context, problem, options, &plan) != RLO_OK) {
       return bench_fail_last("planning");
     }
     nanos[i] = bench_nanos_now() - start;
@@ -122,13 +112,11 @@ static bool time_planning(bench_run *run) {
   }
   rlo_plan_options gather = RLO_PLAN_OPTIONS_INIT;
   gather.family = "gather";
-  is_done =
-      is_done &&
-      report_time(
-          run, "rank 6: two texts to a problem", nanos, PLANS, NULL, NULL) &&
-      time_plans(run, problem, NULL, true, "rank 6: a new problem to a plan") &&
-      time_plans(run, problem, NULL, false, "rank 6: a problem seen before") &&
-      time_plans(run, problem, &gather, true, "rank 6: by family gather");
+  is_done = is_done &&
+            report_time(run, "rank 6: two texts to a problem", nanos, PLANS, NULL, NULL) &&
+            time_plans(run, problem, NULL, true, "rank 6: a new problem to a plan") &&
+            time_plans(run, problem, NULL, false, "rank 6: a problem seen before") &&
+            time_plans(run, problem, &gather, true, "rank 6: by family gather");
   free(problem);
   return is_done;
 }
@@ -146,11 +134,10 @@ static bool create_bare(const bench_arena *arena, bare_kernel *out_bare) {
   cl_int code = CL_SUCCESS;
   cl_device_id device = rlo_context_cl_device(arena->context);
   *out_bare = (bare_kernel){0};
-  out_bare->program = clCreateProgramWithSource(
-      rlo_context_cl_context(arena->context), 1, &source, &bytes, &code);
+  out_bare->program =
+      clCreateProgramWithSource(rlo_context_cl_context(arena->context), 1, &source, &bytes, &code);
   if (code == CL_SUCCESS) {
-    code = clBuildProgram(
-        out_bare->program, 1, &device, "-cl-std=CL1.2", NULL, NULL);
+    code = clBuildProgram(out_bare->program, 1, &device, "-cl-std=CL1.2", NULL, NULL);
   }
   if (code == CL_SUCCESS) {
     out_bare->kernel = clCreateKernel(out_bare->program, "bare", &code);
@@ -195,28 +182,19 @@ static cl_int launch_bare(const launcher *one, cl_event *out_event) {
 
   const cl_uint count = sizeof arguments / sizeof *arguments;
   for (cl_uint i = 0; i < count; ++i) {
-    cl_int code =
-        clSetKernelArg(one->kernel, i, arguments[i].bytes, arguments[i].value);
+    cl_int code = clSetKernelArg(one->kernel, i, arguments[i].bytes, arguments[i].value);
     if (code != CL_SUCCESS) {
       return code;
     }
   }
   const size_t size = 1;
-  return clEnqueueNDRangeKernel(
-      one->queue, one->kernel, 1, NULL, &size, &size, 0, NULL, out_event);
+  return clEnqueueNDRangeKernel(one->queue, one->kernel, 1, NULL, &size, &size, 0, NULL, out_event);
 }
 
 static bool launch(const launcher *one) {
   cl_event event = NULL;
   if (one->plan != NULL) {
-    if (rlo_enqueue(one->plan,
-                    one->queue,
-                    one->arena->src,
-                    0,
-                    one->arena->dst,
-                    0,
-                    0,
-                    NULL,
+    if (rlo_enqueue(one->plan, one->queue, one->arena->src, 0, one->arena->dst, 0, 0, NULL,
                     &event) != RLO_OK) {
       return bench_fail_last("enqueueing");
     }
@@ -258,14 +236,8 @@ static bool time_alone(bench_run *run, launcher *ours, launcher *bare) {
     above[i] = ours->nanos[i] - bare->nanos[i];
   }
   return is_done &&
-         report_time(run,
-                     "enqueue, one thread",
-                     ours->nanos,
-                     CALLS,
-                     bare->nanos,
-                     "bare") &&
-         report_time(
-             run, "enqueue, one thread, above bare", above, CALLS, NULL, NULL);
+         report_time(run, "enqueue, one thread", ours->nanos, CALLS, bare->nanos, "bare") &&
+         report_time(run, "enqueue, one thread, above bare", above, CALLS, NULL, NULL);
 }
 
 static void *work(void *payload) {
@@ -278,10 +250,7 @@ static void *work(void *payload) {
 }
 
 /** Threads, each with a queue (and a bare kernel) of its own. */
-static bool crowd(const bench_arena *arena,
-                  rlo_plan *plan,
-                  int32_t num_threads,
-                  double *nanos) {
+static bool crowd(const bench_arena *arena, rlo_plan *plan, int32_t num_threads, double *nanos) {
   launcher ones[THREADS];
   bare_kernel bare[THREADS] = {{0}};
   pthread_t threads[THREADS];
@@ -289,18 +258,14 @@ static bool crowd(const bench_arena *arena,
   bool is_done = true;
   for (int32_t t = 0; t < num_threads && is_done; ++t) {
     cl_int code = CL_SUCCESS;
-    ones[t] = (launcher){
-        .arena = arena, .plan = plan, .nanos = nanos + (size_t)t * CALLS};
+    ones[t] = (launcher){.arena = arena, .plan = plan, .nanos = nanos + (size_t)t * CALLS};
     is_done = plan != NULL || create_bare(arena, &bare[t]);
     ones[t].kernel = bare[t].kernel;
     ones[t].queue = clCreateCommandQueue(rlo_context_cl_context(arena->context),
-                                         rlo_context_cl_device(arena->context),
-                                         0,
-                                         &code);
+                                         rlo_context_cl_device(arena->context), 0, &code);
     if (code != CL_SUCCESS) {
       is_done = bench_fail_cl("clCreateCommandQueue", code);
-    } else if (is_done &&
-               pthread_create(&threads[t], NULL, work, &ones[t]) != 0) {
+    } else if (is_done && pthread_create(&threads[t], NULL, work, &ones[t]) != 0) {
       is_done = bench_fail("no thread for enqueueing");
       clReleaseCommandQueue(ones[t].queue);
     } else if (is_done) {
@@ -320,27 +285,19 @@ static bool crowd(const bench_arena *arena,
   return is_done;
 }
 
-static bool time_enqueueing(bench_run *run,
-                            rlo_plan *plan,
-                            const bare_kernel *bare,
-                            double *ours_nanos,
-                            double *bare_nanos) {
-  launcher ours = {.arena = run->arena,
-                   .queue = run->arena->queue,
-                   .plan = plan,
-                   .nanos = ours_nanos};
-  launcher theirs = {.arena = run->arena,
-                     .queue = run->arena->queue,
-                     .kernel = bare->kernel,
-                     .nanos = bare_nanos};
+static bool time_enqueueing(bench_run *run, rlo_plan *plan, const bare_kernel *bare,
+                            double *ours_nanos, double *bare_nanos) {
+  launcher ours = {
+      .arena = run->arena, .queue = run->arena->queue, .plan = plan, .nanos = ours_nanos};
+  launcher theirs = {
+      .arena = run->arena, .queue = run->arena->queue, .kernel = bare->kernel, .nanos = bare_nanos};
   bool is_done = time_alone(run, &ours, &theirs);
   for (int32_t threads = 2; threads <= THREADS && is_done; threads *= 2) {
     char name[64];
     snprintf(name, sizeof name, "enqueue, %d threads at once", (int)threads);
-    is_done =
-        crowd(run->arena, plan, threads, ours_nanos) &&
-        crowd(run->arena, NULL, threads, bare_nanos) &&
-        report_time(run, name, ours_nanos, threads * CALLS, bare_nanos, "bare");
+    is_done = crowd(run->arena, plan, threads, ours_nanos) &&
+              crowd(run->arena, NULL, threads, bare_nanos) &&
+              report_time(run, name, ours_nanos, threads * CALLS, bare_nanos, "bare");
   }
   return is_done;
 }
@@ -354,18 +311,14 @@ bool bench_suite_latency_run(bench_run *run) {
   if (!is_done) {
     bench_fail("out of memory");
   }
-  is_done =
-      is_done && time_planning(run) && lower(&tiny, problem) &&
-      bench_arena_reserve(run->arena, problem->src_bytes, problem->dst_bytes) &&
-      create_bare(run->arena, &bare);
-  if (is_done &&
-      (rlo_plan_create(run->arena->context, problem, NULL, &plan) != RLO_OK ||
-       rlo_plan_prepare(plan) != RLO_OK)) {
+  is_done = is_done && time_planning(run) && lower(&tiny, problem) &&
+            bench_arena_reserve(run->arena, problem->src_bytes, problem->dst_bytes) &&
+            create_bare(run->arena, &bare);
+  if (is_done && (rlo_plan_create(run->arena->context, problem, NULL, &plan) != RLO_OK ||
+                  rlo_plan_prepare(plan) != RLO_OK)) {
     is_done = bench_fail_last("planning");
   }
-  is_done = is_done &&
-            time_enqueueing(
-                run, plan, &bare, nanos, nanos + (size_t)THREADS * CALLS) &&
+  is_done = is_done && time_enqueueing(run, plan, &bare, nanos, nanos + (size_t)THREADS * CALLS) &&
             bench_latency_engine_run(run);
   rlo_plan_release(plan);
   release_bare(&bare);

@@ -6,9 +6,7 @@
 enum { BLOCK = 2, EDGE = 16 };
 
 /** A chain that could not be grown goes. */
-static rlo_status hand_out(rlo_status status,
-                           rlo_chain *chain,
-                           rlo_chain **out_chain) {
+static rlo_status hand_out(rlo_status status, rlo_chain *chain, rlo_chain **out_chain) {
   if (status == RLO_OK) {
     *out_chain = chain;
   } else {
@@ -18,8 +16,7 @@ static rlo_status hand_out(rlo_status status,
 }
 
 /** Without its edges, transposed, with edges of zeros. */
-static rlo_status slice_transpose_pad(const rlo_shape *src,
-                                      rlo_chain **out_chain) {
+static rlo_status slice_transpose_pad(const rlo_shape *src, rlo_chain **out_chain) {
   const int64_t edges[2] = {EDGE, EDGE};
   const int64_t ends[2] = {-EDGE, -EDGE};
   const int32_t order[2] = {1, 0};
@@ -37,8 +34,7 @@ static rlo_status slice_transpose_pad(const rlo_shape *src,
   return hand_out(status, chain, out_chain);
 }
 
-static rlo_status transpose_reverse(const rlo_shape *src,
-                                    rlo_chain **out_chain) {
+static rlo_status transpose_reverse(const rlo_shape *src, rlo_chain **out_chain) {
   const int32_t order[2] = {1, 0};
   rlo_chain *chain = NULL;
   rlo_status status = rlo_chain_create(src, &chain);
@@ -99,11 +95,8 @@ static rlo_status single_copy(const rlo_shape *dst, rlo_problem *out_problem) {
   return rlo_relayout_lower(dst, dst, NULL, out_problem);
 }
 
-static rlo_status lower_transposed(rlo_dtype dtype,
-                                   const int64_t *dims,
-                                   int32_t rank,
-                                   const int32_t *order,
-                                   rlo_problem *out_problem) {
+static rlo_status lower_transposed(rlo_dtype dtype, const int64_t *dims, int32_t rank,
+                                   const int32_t *order, rlo_problem *out_problem) {
   rlo_shape src;
   rlo_shape dst;
   int64_t moved[RLO_MAX_RANK];
@@ -114,12 +107,10 @@ static rlo_status lower_transposed(rlo_dtype dtype,
   if (status == RLO_OK) {
     status = rlo_shape_make(dtype, moved, rank, &dst);
   }
-  return status == RLO_OK ? rlo_relayout_lower(&src, &dst, order, out_problem)
-                          : status;
+  return status == RLO_OK ? rlo_relayout_lower(&src, &dst, order, out_problem) : status;
 }
 
-static rlo_status single_transpose(const rlo_shape *dst,
-                                   rlo_problem *out_problem) {
+static rlo_status single_transpose(const rlo_shape *dst, rlo_problem *out_problem) {
   const int64_t dims[2] = {dst->dims[1], dst->dims[0]};
   const int32_t order[2] = {1, 0};
   return lower_transposed(dst->dtype, dims, 2, order, out_problem);
@@ -127,10 +118,8 @@ static rlo_status single_transpose(const rlo_shape *dst,
 
 /** Rows of blocks become blocks: the middle two of four dimensions change
  *  places. */
-static rlo_status single_space_to_depth(const rlo_shape *dst,
-                                        rlo_problem *out_problem) {
-  const int64_t dims[4] = {
-      dst->dims[0] * dst->dims[1], BLOCK, dst->dims[2], dst->dims[3] / BLOCK};
+static rlo_status single_space_to_depth(const rlo_shape *dst, rlo_problem *out_problem) {
+  const int64_t dims[4] = {dst->dims[0] * dst->dims[1], BLOCK, dst->dims[2], dst->dims[3] / BLOCK};
   const int32_t order[4] = {0, 2, 1, 3};
   return lower_transposed(dst->dtype, dims, 4, order, out_problem);
 }
@@ -186,6 +175,5 @@ static const bench_case_spec cases[] = {
 // clang-format on
 
 bool bench_suite_ops_add(bench_case_list *list) {
-  return bench_case_add_all(
-      list, cases, (int32_t)(sizeof cases / sizeof cases[0]));
+  return bench_case_add_all(list, cases, (int32_t)(sizeof cases / sizeof cases[0]));
 }

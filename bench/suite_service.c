@@ -16,23 +16,13 @@
 #define COUNT_OF(array) ((int32_t)(sizeof(array) / sizeof *(array)))
 
 /** Cases of ttc57, by their numbers: ranks 2 to 6, runs short and long. */
-static const char *const ttc57_numbers[] = {
-    "1:", "5:", "17:", "25:", "30:", "42:", "50:", "57:"};
+static const char *const ttc57_numbers[] = {"1:", "5:", "17:", "25:", "30:", "42:", "50:", "57:"};
 
 /** All of at least 64 MiB. */
 static const bench_case_spec large[] = {
-    {.name = "u8 transposed",
-     .dtype = "u8",
-     .dims = "14465,7233",
-     .permutation = "1,0"},
-    {.name = "f32 transposed",
-     .dtype = "f32",
-     .dims = "10000,10000",
-     .permutation = "1,0"},
-    {.name = "f64 transposed",
-     .dtype = "f64",
-     .dims = "4096,2048",
-     .permutation = "1,0"},
+    {.name = "u8 transposed", .dtype = "u8", .dims = "14465,7233", .permutation = "1,0"},
+    {.name = "f32 transposed", .dtype = "f32", .dims = "10000,10000", .permutation = "1,0"},
+    {.name = "f64 transposed", .dtype = "f64", .dims = "4096,2048", .permutation = "1,0"},
     {.name = "bf16 NHWC to NCHW",
      .dtype = "bf16",
      .dims = "64,112,112,64",
@@ -47,10 +37,8 @@ static const bench_case_spec large[] = {
 enum { PLAN, JOB, PARTS, MOVER, HOST_JOB, NUM_HANDS };
 
 static const bench_peer *const hands[NUM_HANDS] = {
-    [PLAN] = &bench_peer_library,
-    [JOB] = &bench_peer_service,
-    [PARTS] = &bench_peer_service_parts,
-    [MOVER] = &bench_peer_host,
+    [PLAN] = &bench_peer_library,          [JOB] = &bench_peer_service,
+    [PARTS] = &bench_peer_service_parts,   [MOVER] = &bench_peer_host,
     [HOST_JOB] = &bench_peer_service_host,
 };
 
@@ -90,12 +78,8 @@ bool bench_suite_service_add(bench_case_list *list) {
   return is_done && bench_case_add_all(list, large, COUNT_OF(large));
 }
 
-static bool report_pair(const bench_run *run,
-                        const bench_case *item,
-                        const pair *of,
-                        int64_t moved_bytes,
-                        double *nanos,
-                        double *out_ratio) {
+static bool report_pair(const bench_run *run, const bench_case *item, const pair *of,
+                        int64_t moved_bytes, double *nanos, double *out_ratio) {
   const int32_t rounds = run->report->settings->rounds;
   double *ours = nanos + of->hand * rounds;
   double *theirs = nanos + of->reference * rounds;
@@ -113,11 +97,8 @@ static bool report_pair(const bench_run *run,
 
 /** @param nanos       room for the times of all contestants, and as many again.
  *  @param out_ratios  of each pair; 0: one of the two cannot do it. */
-static bool measure(const bench_run *run,
-                    const bench_case *item,
-                    rlo_problem *problem,
-                    double *nanos,
-                    double *out_ratios) {
+static bool measure(const bench_run *run, const bench_case *item, rlo_problem *problem,
+                    double *nanos, double *out_ratios) {
   const size_t rounds = (size_t)run->report->settings->rounds;
   bench_move move = {.arena = run->arena, .item = item, .problem = problem};
   if (!bench_case_lower(item, problem) ||
@@ -128,21 +109,18 @@ static bool measure(const bench_run *run,
   double *scratch = nanos + NUM_HANDS * rounds;
   for (int32_t p = 0; p < NUM_PAIRS; ++p) {
     const pair *of = &pairs[p];
-    bool can_run = nanos[(size_t)of->hand * rounds] > 0 &&
-                   nanos[(size_t)of->reference * rounds] > 0;
+    bool can_run =
+        nanos[(size_t)of->hand * rounds] > 0 && nanos[(size_t)of->reference * rounds] > 0;
     /* Medians sort. */
     memcpy(scratch, nanos, NUM_HANDS * rounds * sizeof *nanos);
-    if (can_run &&
-        !report_pair(run, item, of, moved_bytes, scratch, &out_ratios[p])) {
+    if (can_run && !report_pair(run, item, of, moved_bytes, scratch, &out_ratios[p])) {
       return false;
     }
   }
   return true;
 }
 
-static bool report_means(const bench_run *run,
-                         const double *ratios,
-                         double *scratch) {
+static bool report_means(const bench_run *run, const double *ratios, double *scratch) {
   for (int32_t p = 0; p < NUM_PAIRS; ++p) {
     char name[64];
     int32_t count = 0;
@@ -153,14 +131,8 @@ static bool report_means(const bench_run *run,
     }
     snprintf(name, sizeof name, "%s: geometric mean", pairs[p].name);
     if (count == 0) {
-      fprintf(run->report->table,
-              "%s: left out, this device cannot do it\n",
-              pairs[p].name);
-    } else if (!bench_report_mean(run->report,
-                                  "service",
-                                  name,
-                                  pairs[p].reference_name,
-                                  scratch,
+      fprintf(run->report->table, "%s: left out, this device cannot do it\n", pairs[p].name);
+    } else if (!bench_report_mean(run->report, "service", name, pairs[p].reference_name, scratch,
                                   count)) {
       return false;
     }
@@ -173,17 +145,14 @@ bool bench_suite_service_run(bench_run *run) {
   const size_t rounds = (size_t)run->report->settings->rounds;
   rlo_problem *problem = calloc(1, sizeof *problem);
   double *nanos = calloc(2 * NUM_HANDS * rounds, sizeof *nanos);
-  double *ratios =
-      calloc((size_t)cases->count * (NUM_PAIRS + 1), sizeof *ratios);
-  bool is_done = (problem != NULL && nanos != NULL && ratios != NULL) ||
-                 bench_fail("out of memory");
+  double *ratios = calloc((size_t)cases->count * (NUM_PAIRS + 1), sizeof *ratios);
+  bool is_done =
+      (problem != NULL && nanos != NULL && ratios != NULL) || bench_fail("out of memory");
   is_done = is_done && bench_reserve_for_cases(run->arena, cases);
   for (int32_t i = 0; i < cases->count && is_done; ++i) {
-    is_done =
-        measure(run, &cases->items[i], problem, nanos, &ratios[i * NUM_PAIRS]);
+    is_done = measure(run, &cases->items[i], problem, nanos, &ratios[i * NUM_PAIRS]);
   }
-  is_done =
-      is_done && report_means(run, ratios, ratios + cases->count * NUM_PAIRS);
+  is_done = is_done && report_means(run, ratios, ratios + cases->count * NUM_PAIRS);
   free(problem);
   free(nanos);
   free(ratios);

@@ -12,29 +12,25 @@
   { .name = name_, .dtype = dtype_, .dims = dims_, .permutation = permutation_ }
 
 /** The same order of dimensions, in two layouts. */
-#define TILE(name_, dtype_, dims_, src_, dst_)                         \
-  {                                                                    \
-    .name = name_, .dtype = dtype_, .dims = dims_, .src_layout = src_, \
-    .dst_layout = dst_                                                 \
-  }
+#define TILE(name_, dtype_, dims_, src_, dst_) \
+  { .name = name_, .dtype = dtype_, .dims = dims_, .src_layout = src_, .dst_layout = dst_ }
 
 /** Packed elements, in the same layout on both sides. */
-#define BITS(name_, dtype_, dims_, permutation_, layout_)                     \
-  {                                                                           \
-    .name = name_, .dtype = dtype_, .dims = dims_,                            \
-    .permutation = permutation_, .src_layout = layout_, .dst_layout = layout_ \
+#define BITS(name_, dtype_, dims_, permutation_, layout_)                       \
+  {                                                                             \
+    .name = name_, .dtype = dtype_, .dims = dims_, .permutation = permutation_, \
+    .src_layout = layout_, .dst_layout = layout_                                \
   }
 
 /** The last two dimensions widened to multiples, of the source (s) and of the
  *  destination (d). */
-#define WIDE(name_, dtype_, dims_, permutation_, dst_, s0, s1, d0, d1)    \
-  {                                                                       \
-    .name = name_, .dtype = dtype_, .dims = dims_,                        \
-    .permutation = permutation_, .dst_layout = dst_, .src_pad = {s0, s1}, \
-    .dst_pad = {                                                          \
-      d0,                                                                 \
-      d1                                                                  \
-    }                                                                     \
+#define WIDE(name_, dtype_, dims_, permutation_, dst_, s0, s1, d0, d1)          \
+  {                                                                             \
+    .name = name_, .dtype = dtype_, .dims = dims_, .permutation = permutation_, \
+    .dst_layout = dst_, .src_pad = {s0, s1}, .dst_pad = {                       \
+      d0,                                                                       \
+      d1                                                                        \
+    }                                                                           \
   }
 
 // clang-format off

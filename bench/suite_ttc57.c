@@ -21,8 +21,7 @@ static bool add_line(bench_case_list *list, const char *line) {
   if (sscanf(line, "%7s %63s %63s", number, sizes, order) != 3) {
     return bench_fail(TTC57_FILE ": three words were expected: %s", line);
   }
-  if (!bench_numbers_parse(sizes, &dims) ||
-      !bench_numbers_parse(order, &permutation) ||
+  if (!bench_numbers_parse(sizes, &dims) || !bench_numbers_parse(order, &permutation) ||
       dims.count != permutation.count) {
     return bench_fail(TTC57_FILE ": no case: %s", line);
   }
@@ -42,8 +41,7 @@ static bool add_line(bench_case_list *list, const char *line) {
   name[length] = '\0';
   bench_numbers_print(&row_dims, sizes, sizeof sizes);
   bench_numbers_print(&row_order, order, sizeof order);
-  const bench_case_spec spec = {
-      .name = name, .dtype = "f32", .dims = sizes, .permutation = order};
+  const bench_case_spec spec = {.name = name, .dtype = "f32", .dims = sizes, .permutation = order};
   return bench_case_add(list, &spec);
 }
 

@@ -8,8 +8,7 @@ const bench_suite bench_suites[] = {
      .summary = "the 57 transpositions of the TTC benchmark, float",
      .add_cases = bench_suite_ttc57_add},
     {.name = "types",
-     .summary =
-         "elements of 1 bit to 16 bytes; aligned, odd and power-of-two sizes",
+     .summary = "elements of 1 bit to 16 bytes; aligned, odd and power-of-two sizes",
      .add_cases = bench_suite_types_add},
     {.name = "ml",
      .summary = "images, attention heads, weights and embeddings",
@@ -17,9 +16,7 @@ const bench_suite bench_suites[] = {
     {.name = "pad",
      .summary = "row pitch and multiples of 8 and 128, both ways, each fill",
      .add_cases = bench_suite_pad_add},
-    {.name = "tile",
-     .summary = "tiled layouts, both ways",
-     .add_cases = bench_suite_tile_add},
+    {.name = "tile", .summary = "tiled layouts, both ways", .add_cases = bench_suite_tile_add},
     {.name = "skinny",
      .summary = "2 to 16 by ten million, both ways",
      .add_cases = bench_suite_skinny_add},
@@ -55,8 +52,7 @@ const bench_suite bench_suites[] = {
      .run = bench_suite_compile_run},
 };
 
-const int32_t bench_num_suites =
-    (int32_t)(sizeof bench_suites / sizeof *bench_suites);
+const int32_t bench_num_suites = (int32_t)(sizeof bench_suites / sizeof *bench_suites);
 
 const bench_suite *bench_suite_find(const char *name) {
   for (int32_t i = 0; i < bench_num_suites; ++i) {

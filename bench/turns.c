@@ -16,21 +16,13 @@ static bool check(const bench_move *move, const bench_peer *peer, void *state) {
   if (peer->is_copy) {
     return peer->run(state);
   }
-  return bench_arena_clear_dst(&arena, move->problem->dst_bytes) &&
-         peer->run(state) &&
+  return bench_arena_clear_dst(&arena, move->problem->dst_bytes) && peer->run(state) &&
          bench_arena_fetch_dst(&arena, move->problem->dst_bytes) &&
-         (bench_verify(move->item,
-                       move->problem,
-                       arena.host_src,
-                       arena.host_dst,
-                       reason) ||
+         (bench_verify(move->item, move->problem, arena.host_src, arena.host_dst, reason) ||
           bench_fail("%s: %s: %s", move->item->name, peer->name, reason));
 }
 
-bool bench_turns_time(const bench_peer *peer,
-                      void *state,
-                      int32_t repeats,
-                      bool is_queued,
+bool bench_turns_time(const bench_peer *peer, void *state, int32_t repeats, bool is_queued,
                       double *out_nanos) {
   bool has_halves = is_queued && peer->enqueue != NULL;
   double start = bench_nanos_now();
@@ -43,17 +35,13 @@ bool bench_turns_time(const bench_peer *peer,
   return is_done;
 }
 
-static bool time_all(const bench_peer *const *peers,
-                     void *const *states,
-                     int32_t count,
-                     int32_t rounds,
-                     double *out_nanos) {
+static bool time_all(const bench_peer *const *peers, void *const *states, int32_t count,
+                     int32_t rounds, double *out_nanos) {
   for (int32_t i = -1; i < rounds; ++i) { /* the first one warms up */
     for (int32_t k = 0; k < count; ++k) {
       int32_t p = i % 2 == 0 ? k : count - 1 - k;
       double nanos = 0;
-      if (states[p] != NULL &&
-          !bench_turns_time(peers[p], states[p], 1, false, &nanos)) {
+      if (states[p] != NULL && !bench_turns_time(peers[p], states[p], 1, false, &nanos)) {
         return false;
       }
       if (i >= 0) {
@@ -64,11 +52,8 @@ static bool time_all(const bench_peer *const *peers,
   return true;
 }
 
-bool bench_turns_take(const bench_move *move,
-                      const bench_peer *const *peers,
-                      int32_t count,
-                      int32_t rounds,
-                      double *out_nanos) {
+bool bench_turns_take(const bench_move *move, const bench_peer *const *peers, int32_t count,
+                      int32_t rounds, double *out_nanos) {
   void *states[BENCH_MAX_PEERS] = {NULL};
   bool is_done = true;
   for (int32_t p = 0; p < count && is_done; ++p) {

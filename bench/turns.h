@@ -12,11 +12,8 @@
  *                   of contestant p in round i, 0 if it cannot do the move.
  * @return false if one failed, or wrote a wrong byte.
  */
-bool bench_turns_take(const bench_move *move,
-                      const bench_peer *const *peers,
-                      int32_t count,
-                      int32_t rounds,
-                      double *out_nanos);
+bool bench_turns_take(const bench_move *move, const bench_peer *const *peers, int32_t count,
+                      int32_t rounds, double *out_nanos);
 
 /**
  * Times a contestant that has run before.
@@ -24,10 +21,7 @@ bool bench_turns_take(const bench_move *move,
  * that the time of a launch and of a wait is not that of a run.
  * @param out_nanos  the mean of `repeats` runs.
  */
-bool bench_turns_time(const bench_peer *peer,
-                      void *state,
-                      int32_t repeats,
-                      bool is_queued,
+bool bench_turns_time(const bench_peer *peer, void *state, int32_t repeats, bool is_queued,
                       double *out_nanos);
 
 /** The median over the rounds of the time of `b` divided by that of `a`: the

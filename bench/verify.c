@@ -25,10 +25,7 @@ typedef struct checker {
   char *reason;
 } checker;
 
-static bool is_equal(const uint8_t *a,
-                     int64_t a_bit,
-                     const uint8_t *b,
-                     int64_t b_bit,
+static bool is_equal(const uint8_t *a, int64_t a_bit, const uint8_t *b, int64_t b_bit,
                      int64_t bits) {
   for (int64_t k = 0; k < bits; ++k, ++a_bit, ++b_bit) {
     if (((a[a_bit / 8] >> (a_bit % 8)) ^ (b[b_bit / 8] >> (b_bit % 8))) & 1) {
@@ -42,8 +39,7 @@ static bool check_slot(const checker *check, int64_t slot) {
   int64_t index[RLO_MAX_RANK];
   int64_t from_index[RLO_MAX_RANK];
   bool is_element = false;
-  if (rlo_index_from_linear(&check->item->dst, slot, index, &is_element) !=
-      RLO_OK) {
+  if (rlo_index_from_linear(&check->item->dst, slot, index, &is_element) != RLO_OK) {
     return bench_fail_last("finding an index");
   }
   const uint8_t *expected = check->fill;
@@ -61,11 +57,8 @@ static bool check_slot(const checker *check, int64_t slot) {
     expected_at = from * check->element_bits;
   }
   if (!is_equal(expected, expected_at, check->dst, at, check->element_bits)) {
-    snprintf(check->reason,
-             256,
-             "%s %lld of %lld of the destination is wrong",
-             is_element ? "element slot" : "padding slot",
-             (long long)slot,
+    snprintf(check->reason, 256, "%s %lld of %lld of the destination is wrong",
+             is_element ? "element slot" : "padding slot", (long long)slot,
              (long long)check->slots);
     return false;
   }
@@ -100,21 +93,15 @@ static bool check_whole(const checker *check, const rlo_problem *problem) {
   memset(expected, BENCH_SENTINEL, bytes);
   bool is_right = true;
   for (int32_t n = 0; n < check->item->num_operands; ++n) {
-    if (rlo_problem_run_host(&problem[n],
-                             check->src + n * problem->src_bytes,
-                             expected) != RLO_OK) {
+    if (rlo_problem_run_host(&problem[n], check->src + n * problem->src_bytes, expected) !=
+        RLO_OK) {
       is_right = bench_fail_last("moving the array on the host");
     }
   }
   for (size_t i = 0; i < bytes && is_right; ++i) {
     if (expected[i] != check->dst[i]) {
-      snprintf(check->reason,
-               256,
-               "byte %zu of %zu of the destination is 0x%02x, not 0x%02x",
-               i,
-               bytes,
-               check->dst[i],
-               expected[i]);
+      snprintf(check->reason, 256, "byte %zu of %zu of the destination is 0x%02x, not 0x%02x", i,
+               bytes, check->dst[i], expected[i]);
       is_right = false;
     }
   }
@@ -122,11 +109,8 @@ static bool check_whole(const checker *check, const rlo_problem *problem) {
   return is_right;
 }
 
-bool bench_verify_bytes(const bench_case *item,
-                        const rlo_problem *problem,
-                        const uint8_t *src,
-                        const uint8_t *dst,
-                        char out_reason[256]) {
+bool bench_verify_bytes(const bench_case *item, const rlo_problem *problem, const uint8_t *src,
+                        const uint8_t *dst, char out_reason[256]) {
   rlo_shape_extent extent;
   checker check = {.item = item, .src = src, .dst = dst, .reason = out_reason};
   snprintf(out_reason, 256, "could not be checked");
@@ -142,21 +126,14 @@ bool bench_verify_bytes(const bench_case *item,
   if (item->is_computed || item->chain != NULL) {
     return check_whole(&check, problem);
   }
-  return check_slots(&check) &&
-         (problem->dst_bytes > WHOLE_BYTES || check_whole(&check, problem));
+  return check_slots(&check) && (problem->dst_bytes > WHOLE_BYTES || check_whole(&check, problem));
 }
 
-bool bench_verify(const bench_case *item,
-                  const rlo_problem *problem,
-                  const uint8_t *src,
-                  const uint8_t *dst,
-                  char out_reason[256]) {
+bool bench_verify(const bench_case *item, const rlo_problem *problem, const uint8_t *src,
+                  const uint8_t *dst, char out_reason[256]) {
   for (int64_t i = 0; i < BENCH_GUARD_BYTES; ++i) {
     if (dst[problem->dst_bytes + i] != BENCH_SENTINEL) {
-      snprintf(out_reason,
-               256,
-               "byte %lld behind the destination was written",
-               (long long)i);
+      snprintf(out_reason, 256, "byte %lld behind the destination was written", (long long)i);
       return false;
     }
   }

@@ -16,18 +16,12 @@
  * @param dst  cleared with the sentinel before the contestant ran.
  * @return false with the sentence in out_reason if a byte is wrong.
  */
-bool bench_verify(const bench_case *item,
-                  const rlo_problem *problem,
-                  const uint8_t *src,
-                  const uint8_t *dst,
-                  char out_reason[256]);
+bool bench_verify(const bench_case *item, const rlo_problem *problem, const uint8_t *src,
+                  const uint8_t *dst, char out_reason[256]);
 
 /** The same of exactly the problem's bytes, without a guard behind them. Slots
  *  without fill that hold no element are the sentinel. */
-bool bench_verify_bytes(const bench_case *item,
-                        const rlo_problem *problem,
-                        const uint8_t *src,
-                        const uint8_t *dst,
-                        char out_reason[256]);
+bool bench_verify_bytes(const bench_case *item, const rlo_problem *problem, const uint8_t *src,
+                        const uint8_t *dst, char out_reason[256]);
 
 #endif

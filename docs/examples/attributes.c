@@ -5,24 +5,21 @@
 #include <stdio.h>
 
 // [snippet attributes/read]
-static rlo_status read_options(const rlo_kernel_call *call,
-                               rlo_f64_list *out_means,
+static rlo_status read_options(const rlo_kernel_call *call, rlo_f64_list *out_means,
                                double *out_scale) {
   static const rlo_attribute_spec specs[] = {
       {"means", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, true},
       {"scale", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, true},
   };
   const rlo_attributes *options = NULL;
-  rlo_status status =
-      rlo_attributes_get_map(call->attributes, "options", &options);
+  rlo_status status = rlo_attributes_get_map(call->attributes, "options", &options);
   if (status == RLO_OK) {
     status = rlo_attributes_check(options, "Center: 'options'", specs, 2);
   }
   if (status == RLO_OK) {
     status = rlo_attributes_get_f64s(options, "means", out_means);
   }
-  return status == RLO_OK ? rlo_attributes_get_f64(options, "scale", out_scale)
-                          : status;
+  return status == RLO_OK ? rlo_attributes_get_f64(options, "scale", out_scale) : status;
 }
 
 // [/snippet]
@@ -37,9 +34,7 @@ static rlo_status run_center(rlo_kernel_call *call, void *payload) {
   (void)payload;
   rlo_status status = read_options(call, &means, &scale);
   if (status == RLO_OK && means.count != count) {
-    return rlo_error_set(RLO_INVALID_ARGUMENT,
-                         "Center: %d means for %lld numbers",
-                         means.count,
+    return rlo_error_set(RLO_INVALID_ARGUMENT, "Center: %d means for %lld numbers", means.count,
                          (long long)count);
   }
   if (status == RLO_OK) {
@@ -49,8 +44,7 @@ static rlo_status run_center(rlo_kernel_call *call, void *payload) {
     status = rlo_kernel_output_host_data(call, 0, &y);
   }
   for (int64_t c = 0; status == RLO_OK && c < count; ++c) {
-    ((float *)y)[c] =
-        (float)(scale * ((double)((const float *)x)[c] - means.values[c]));
+    ((float *)y)[c] = (float)(scale * ((double)((const float *)x)[c] - means.values[c]));
   }
   return status;
 }
@@ -70,8 +64,7 @@ static rlo_status center(rlo_engine *engine, rlo_tensor *x, rlo_tensor **y) {
 }
 
 int main(void) {
-  static const rlo_attribute_spec specs[] = {
-      {"options", RLO_ATTRIBUTE_MAP, true}};
+  static const rlo_attribute_spec specs[] = {{"options", RLO_ATTRIBUTE_MAP, true}};
   const float data[] = {1.0F, 1.0F, 1.0F};
   const int64_t count = 3;
   float got[3] = {0};
@@ -90,8 +83,7 @@ int main(void) {
                  rlo_kernel_register(engine, &config, 0, NULL) == RLO_OK &&
                  rlo_shape_make(RLO_DTYPE_F32, &count, 1, &shape) == RLO_OK &&
                  rlo_tensor_create(engine, &shape, data, &x) == RLO_OK &&
-                 center(engine, x, &y) == RLO_OK &&
-                 rlo_tensor_read(y, got, sizeof got) == RLO_OK;
+                 center(engine, x, &y) == RLO_OK && rlo_tensor_read(y, got, sizeof got) == RLO_OK;
   if (!is_right) {
     fprintf(stderr, "%s\n", rlo_error_last()->message);
   }

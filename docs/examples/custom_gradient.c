@@ -49,22 +49,19 @@ static rlo_status cropped_gradient(rlo_gradient_call *call, void *payload) {
   rlo_i64_list paddings;
   int64_t low[RLO_MAX_RANK];
   (void)payload;
-  rlo_status status =
-      rlo_attributes_get_i64s(call->attributes, "paddings", &paddings);
+  rlo_status status = rlo_attributes_get_i64s(call->attributes, "paddings", &paddings);
   if (status != RLO_OK || !call->wants[0]) {
     return status;
   }
   for (int32_t k = 0; k < call->input_shapes[0]->rank; ++k) {
     low[k] = paddings.values[2 * k];
   }
-  return rlo_op_slice(
-      call->dys[0], low, call->input_shapes[0]->dims, &call->dxs[0]);
+  return rlo_op_slice(call->dys[0], low, call->input_shapes[0]->dims, &call->dxs[0]);
 }
 
 /** @param out_old  begun with RLO_GRADIENT_CONFIG_INIT; to be registered
  *                 again. */
-static rlo_status override_mirror_pad(rlo_engine *engine,
-                                      rlo_gradient_config *out_old) {
+static rlo_status override_mirror_pad(rlo_engine *engine, rlo_gradient_config *out_old) {
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
   config.kernel_name = "MirrorPad";
   config.run = cropped_gradient;
@@ -75,12 +72,8 @@ static rlo_status override_mirror_pad(rlo_engine *engine,
 
 // [snippet custom_gradient/bypass]
 /** y = x without what is behind the point. */
-static rlo_status truncate(rlo_engine *engine,
-                           rlo_tensor *const *inputs,
-                           int32_t num_inputs,
-                           rlo_saver *saver,
-                           rlo_tensor **outputs,
-                           int32_t num_outputs,
+static rlo_status truncate(rlo_engine *engine, rlo_tensor *const *inputs, int32_t num_inputs,
+                           rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs,
                            void *payload) {
   rlo_tensor *whole = NULL;
   (void)engine;
@@ -102,28 +95,15 @@ static rlo_status straight_through(rlo_gradient_call *call, void *payload) {
   return call->wants[0] ? rlo_op_identity(call->dys[0], &call->dxs[0]) : RLO_OK;
 }
 
-static rlo_status truncated(rlo_engine *engine,
-                            rlo_tensor *const *xs,
-                            int32_t count,
-                            rlo_tensor **out_y,
-                            void *payload) {
-  return rlo_custom_gradient(engine,
-                             "Truncate",
-                             truncate,
-                             straight_through,
-                             payload,
-                             xs,
-                             count,
-                             out_y,
-                             1);
+static rlo_status truncated(rlo_engine *engine, rlo_tensor *const *xs, int32_t count,
+                            rlo_tensor **out_y, void *payload) {
+  return rlo_custom_gradient(engine, "Truncate", truncate, straight_through, payload, xs, count,
+                             out_y, 1);
 }
 
 // [/snippet]
 
-static rlo_status cube(rlo_engine *engine,
-                       rlo_tensor *const *xs,
-                       int32_t count,
-                       rlo_tensor **out_y,
+static rlo_status cube(rlo_engine *engine, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                        void *payload) {
   rlo_tensor *square = NULL;
   (void)engine;
@@ -138,20 +118,13 @@ static rlo_status cube(rlo_engine *engine,
 }
 
 /** The gradient of the cube, as a function like any other. */
-static rlo_status cube_gradient(rlo_engine *engine,
-                                rlo_tensor *const *xs,
-                                int32_t count,
-                                rlo_tensor **out_y,
-                                void *payload) {
-  return rlo_value_and_gradients(
-      engine, cube, payload, xs, count, NULL, 0, NULL, out_y);
+static rlo_status cube_gradient(rlo_engine *engine, rlo_tensor *const *xs, int32_t count,
+                                rlo_tensor **out_y, void *payload) {
+  return rlo_value_and_gradients(engine, cube, payload, xs, count, NULL, 0, NULL, out_y);
 }
 
-static rlo_status mirrored(rlo_engine *engine,
-                           rlo_tensor *const *xs,
-                           int32_t count,
-                           rlo_tensor **out_y,
-                           void *payload) {
+static rlo_status mirrored(rlo_engine *engine, rlo_tensor *const *xs, int32_t count,
+                           rlo_tensor **out_y, void *payload) {
   const int64_t low = 2;
   const int64_t high = 1;
   (void)engine;
@@ -160,33 +133,22 @@ static rlo_status mirrored(rlo_engine *engine,
   return rlo_op_mirror_pad(xs[0], &low, &high, RLO_MIRROR_REFLECT, out_y);
 }
 
-static rlo_status vector(rlo_engine *engine,
-                         const float *data,
-                         int64_t count,
-                         rlo_tensor **out_x) {
+static rlo_status vector(rlo_engine *engine, const float *data, int64_t count, rlo_tensor **out_x) {
   rlo_shape shape;
   rlo_status status = rlo_shape_make(RLO_DTYPE_F32, &count, 1, &shape);
-  return status == RLO_OK ? rlo_tensor_create(engine, &shape, data, out_x)
-                          : status;
+  return status == RLO_OK ? rlo_tensor_create(engine, &shape, data, out_x) : status;
 }
 
 /** Print the gradient of f at x. @return whether it is as wanted. */
-static int show(rlo_engine *engine,
-                const char *title,
-                rlo_tensor_fn f,
-                const float x_data[3],
-                const float *dy_data,
-                int64_t dy_count,
-                const float wanted[3]) {
+static int show(rlo_engine *engine, const char *title, rlo_tensor_fn f, const float x_data[3],
+                const float *dy_data, int64_t dy_count, const float wanted[3]) {
   float got[3] = {0};
   rlo_tensor *x = NULL;
   rlo_tensor *dy = NULL;
   rlo_tensor *dx = NULL;
   int is_right = 0;
-  if (vector(engine, x_data, 3, &x) == RLO_OK &&
-      vector(engine, dy_data, dy_count, &dy) == RLO_OK &&
-      rlo_value_and_gradients(engine, f, NULL, &x, 1, dy, 0, NULL, &dx) ==
-          RLO_OK &&
+  if (vector(engine, x_data, 3, &x) == RLO_OK && vector(engine, dy_data, dy_count, &dy) == RLO_OK &&
+      rlo_value_and_gradients(engine, f, NULL, &x, 1, dy, 0, NULL, &dx) == RLO_OK &&
       rlo_tensor_read(dx, got, sizeof got) == RLO_OK) {
     printf("%s:", title);
     is_right = 1;
@@ -213,47 +175,22 @@ static int show_all(rlo_engine *engine) {
   rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
   return register_product_gradient(engine) == RLO_OK &&
          show(engine, "cube", cube, x, ones, 3, (float[]){3, 12, 27}) &&
-         show(engine,
-              "cube, twice",
-              cube_gradient,
-              x,
-              ones,
-              3,
-              (float[]){6, 12, 18}) &&
-         show(engine,
-              "mirrored",
-              mirrored,
-              x,
-              tens,
-              6,
-              (float[]){30, 120, 60}) &&
+         show(engine, "cube, twice", cube_gradient, x, ones, 3, (float[]){6, 12, 18}) &&
+         show(engine, "mirrored", mirrored, x, tens, 6, (float[]){30, 120, 60}) &&
          override_mirror_pad(engine, &old) == RLO_OK &&
-         show(engine,
-              "mirrored, overridden",
-              mirrored,
-              x,
-              tens,
-              6,
-              (float[]){30, 40, 50}) &&
+         show(engine, "mirrored, overridden", mirrored, x, tens, 6, (float[]){30, 40, 50}) &&
          // [snippet custom_gradient/restore]
-         rlo_gradient_register(engine, &old, RLO_GRADIENT_REPLACE, NULL) ==
-             RLO_OK &&
+         rlo_gradient_register(engine, &old, RLO_GRADIENT_REPLACE, NULL) == RLO_OK &&
          // [/snippet]
-         show(engine,
-              "mirrored, as before",
-              mirrored,
-              x,
-              tens,
-              6,
-              (float[]){30, 120, 60}) &&
+         show(engine, "mirrored, as before", mirrored, x, tens, 6, (float[]){30, 120, 60}) &&
          show(engine, "truncated", truncated, fractions, halves, 3, halves);
 }
 
 int main(void) {
   rlo_engine *engine = NULL;
   int is_right = rlo_engine_create(NULL, &engine) == RLO_OK &&
-                 example_multiply_register(engine) == RLO_OK &&
-                 show_all(engine) && rlo_engine_live_tensors(engine) == 0;
+                 example_multiply_register(engine) == RLO_OK && show_all(engine) &&
+                 rlo_engine_live_tensors(engine) == 0;
   if (!is_right) {
     fprintf(stderr, "%s\n", rlo_error_last()->message);
   }

@@ -12,9 +12,7 @@
 #include <string.h>
 
 typedef rlo_status (*register_fn)(rlo_engine *engine);
-typedef rlo_status (*multiply_fn)(rlo_tensor *a,
-                                  rlo_tensor *b,
-                                  rlo_tensor **out_y);
+typedef rlo_status (*multiply_fn)(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y);
 
 /** The address of a function, or NULL; C has no cast for it. */
 static void look_up(void *library, const char *name, void *out_function) {
@@ -84,8 +82,7 @@ int main(int argc, char **argv) {
   int is_right = 0;
   if (register_multiply != NULL && multiply != NULL &&
       rlo_context_create_default(-1, NULL, &options.context) == RLO_OK &&
-      rlo_engine_create(&options, &engine) == RLO_OK &&
-      register_multiply(engine) == RLO_OK) {
+      rlo_engine_create(&options, &engine) == RLO_OK && register_multiply(engine) == RLO_OK) {
     is_right = 1;
   }
   for (int k = 0; k < 2 && is_right; ++k) {

@@ -12,9 +12,7 @@
 enum { MAX_WINDOW = 16 };
 
 /** y[i] = x[i] + x[i + 1] + ... + x[i + window - 1], of a vector. */
-static rlo_status moving_sum(rlo_tensor *x,
-                             int64_t window,
-                             rlo_tensor **out_y) {
+static rlo_status moving_sum(rlo_tensor *x, int64_t window, rlo_tensor **out_y) {
   const int64_t count = rlo_tensor_shape(x)->dims[0];
   const int64_t length = count - window + 1;
   rlo_tensor *shifted[MAX_WINDOW] = {NULL};
@@ -23,9 +21,7 @@ static rlo_status moving_sum(rlo_tensor *x,
     return rlo_error_set(RLO_OUT_OF_RANGE,
                          "moving sum: a window of %lld over %lld elements; 1 "
                          "to %d are possible",
-                         (long long)window,
-                         (long long)count,
-                         MAX_WINDOW);
+                         (long long)window, (long long)count, MAX_WINDOW);
   }
   for (int64_t i = 0; i < window && status == RLO_OK; ++i) {
     status = rlo_op_slice(x, &i, &length, &shifted[i]);
@@ -53,8 +49,7 @@ int main(void) {
   int is_right = 0;
   if (rlo_engine_create(NULL, &engine) == RLO_OK &&
       rlo_shape_make(RLO_DTYPE_F32, &length, 1, &shape) == RLO_OK &&
-      rlo_tensor_create(engine, &shape, data, &x) == RLO_OK &&
-      moving_sum(x, 3, &y) == RLO_OK &&
+      rlo_tensor_create(engine, &shape, data, &x) == RLO_OK && moving_sum(x, 3, &y) == RLO_OK &&
       rlo_tensor_read(y, got, sizeof got) == RLO_OK) {
     is_right = 1;
     printf("sums of 3:");

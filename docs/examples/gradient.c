@@ -11,11 +11,8 @@
 
 // [snippet gradient/function]
 /** y = x transposed, with a row of zeros above. */
-static rlo_status padded_transpose(rlo_engine *engine,
-                                   rlo_tensor *const *xs,
-                                   int32_t count,
-                                   rlo_tensor **out_y,
-                                   void *payload) {
+static rlo_status padded_transpose(rlo_engine *engine, rlo_tensor *const *xs, int32_t count,
+                                   rlo_tensor **out_y, void *payload) {
   const int64_t low[] = {1, 0};
   const int64_t high[] = {0, 0};
   rlo_tensor *turned = NULL;
@@ -54,8 +51,7 @@ static rlo_status run(rlo_engine *engine, float dx_data[6]) {
   }
   if (status == RLO_OK) {
     // [snippet gradient/call]
-    status = rlo_value_and_gradients(
-        engine, padded_transpose, NULL, &x, 1, dy, 0, &y, &dx);
+    status = rlo_value_and_gradients(engine, padded_transpose, NULL, &x, 1, dy, 0, &y, &dx);
     // [/snippet]
   }
   if (status == RLO_OK) {

@@ -10,27 +10,21 @@
 // [snippet multiply/infer]
 /** Two arrays of f32, of the same dimensions, row-major: what the kernels below
  *  can read. */
-static rlo_status infer(const rlo_shape *const *inputs,
-                        int32_t num_inputs,
-                        const rlo_attributes *attributes,
-                        rlo_shape *out_shapes,
-                        int32_t capacity,
-                        int32_t *out_count,
-                        void *payload) {
+static rlo_status infer(const rlo_shape *const *inputs, int32_t num_inputs,
+                        const rlo_attributes *attributes, rlo_shape *out_shapes, int32_t capacity,
+                        int32_t *out_count, void *payload) {
   rlo_shape plain;
-  rlo_status status =
-      rlo_shape_make(RLO_DTYPE_F32, inputs[0]->dims, inputs[0]->rank, &plain);
+  rlo_status status = rlo_shape_make(RLO_DTYPE_F32, inputs[0]->dims, inputs[0]->rank, &plain);
   if (status != RLO_OK) {
     return status;
   }
-  if (!rlo_shape_equal(inputs[0], &plain) ||
-      !rlo_shape_equal(inputs[1], &plain)) {
+  if (!rlo_shape_equal(inputs[0], &plain) || !rlo_shape_equal(inputs[1], &plain)) {
     return rlo_error_set(RLO_INVALID_ARGUMENT,
                          "Multiply takes two row-major arrays of f32, of the "
                          "same dimensions");
   }
-  return rlo_infer_like_input(
-      inputs, num_inputs, attributes, out_shapes, capacity, out_count, payload);
+  return rlo_infer_like_input(inputs, num_inputs, attributes, out_shapes, capacity, out_count,
+                              payload);
 }
 
 // [/snippet]
@@ -72,10 +66,8 @@ static const char source[] =
     "}\n";
 
 static const rlo_source_argument arguments[] = {
-    {RLO_SOURCE_INPUT, 0, NULL},
-    {RLO_SOURCE_INPUT_OFFSET, 0, NULL},
-    {RLO_SOURCE_INPUT, 1, NULL},
-    {RLO_SOURCE_INPUT_OFFSET, 1, NULL},
+    {RLO_SOURCE_INPUT, 0, NULL},  {RLO_SOURCE_INPUT_OFFSET, 0, NULL},
+    {RLO_SOURCE_INPUT, 1, NULL},  {RLO_SOURCE_INPUT_OFFSET, 1, NULL},
     {RLO_SOURCE_OUTPUT, 0, NULL},
 };
 
@@ -120,8 +112,7 @@ rlo_status example_multiply_register(rlo_engine *engine) {
 static rlo_status row_major(rlo_tensor *x, rlo_tensor **out_y) {
   const rlo_shape *shape = rlo_tensor_shape(x);
   rlo_shape plain;
-  rlo_status status =
-      rlo_shape_make(shape->dtype, shape->dims, shape->rank, &plain);
+  rlo_status status = rlo_shape_make(shape->dtype, shape->dims, shape->rank, &plain);
   return status == RLO_OK ? rlo_op_relayout(x, &plain, out_y) : status;
 }
 
@@ -132,8 +123,7 @@ rlo_status example_multiply(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y) {
     status = row_major(b, &inputs[1]);
   }
   if (status == RLO_OK) {
-    status = rlo_run_kernel(
-        rlo_tensor_engine(a), "Multiply", inputs, 2, NULL, out_y, 1, NULL);
+    status = rlo_run_kernel(rlo_tensor_engine(a), "Multiply", inputs, 2, NULL, out_y, 1, NULL);
   }
   rlo_tensor_release(inputs[0]);
   rlo_tensor_release(inputs[1]);

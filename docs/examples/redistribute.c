@@ -16,8 +16,7 @@ enum { NUM_DEVICES = 4, SIZE = 64, SHARD = SIZE * SIZE / NUM_DEVICES };
 
 static void check(rlo_status status) {
   if (status != RLO_OK) {
-    fprintf(
-        stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
+    fprintf(stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
     exit(EXIT_FAILURE);
   }
 }
@@ -75,8 +74,7 @@ static int in_memory(rlo_redistribution *plan) {
   rlo_exchange_memory memories[NUM_DEVICES] = {{0}};
   for (int k = 0; k < NUM_DEVICES; ++k) {
     fill(k, before[k]);
-    members[k].device =
-        k; /* and a context and a queue, if it is one of those */
+    members[k].device = k; /* and a context and a queue, if it is one of those */
     memories[k].host_src = before[k];
     memories[k].host_dst = after[k];
   }
@@ -111,21 +109,16 @@ typedef struct move {
 } move;
 
 /* Jobs of one destination run one after the other. */
-static rlo_status move_piece(void *payload,
-                             const rlo_redistribution_piece *piece) {
+static rlo_status move_piece(void *payload, const rlo_redistribution_piece *piece) {
   move *m = payload;
   rlo_problem_list *list;
-  check(rlo_redistribution_lower_move(
-      m->plan, piece->peer, m->receiver, piece, !m->has_filled, &list));
+  check(rlo_redistribution_lower_move(m->plan, piece->peer, m->receiver, piece, !m->has_filled,
+                                      &list));
   m->has_filled = true;
   for (int32_t n = 0; n < rlo_problem_list_count(list); ++n) {
     rlo_job *job;
-    check(rlo_service_submit(m->service,
-                             rlo_problem_list_get(list, n),
-                             m->before[piece->peer],
-                             m->after[m->receiver],
-                             NULL,
-                             &job));
+    check(rlo_service_submit(m->service, rlo_problem_list_get(list, n), m->before[piece->peer],
+                             m->after[m->receiver], NULL, &job));
     check(rlo_job_wait(job, -1, NULL));
     check(rlo_job_result(job));
     rlo_job_release(job);
@@ -149,15 +142,12 @@ static int in_files(rlo_redistribution *plan) {
       exit(EXIT_FAILURE);
     }
     fill(k, shard);
-    if (fwrite(shard, sizeof shard, 1, files[0][k]) != 1 ||
-        fflush(files[0][k]) != 0) {
+    if (fwrite(shard, sizeof shard, 1, files[0][k]) != 1 || fflush(files[0][k]) != 0) {
       perror("fwrite");
       exit(EXIT_FAILURE);
     }
-    check(rlo_storage_from_fd(
-        fileno(files[0][k]), 0, sizeof shard, NULL, &m.before[k]));
-    check(rlo_storage_from_fd(
-        fileno(files[1][k]), 0, sizeof shard, NULL, &m.after[k]));
+    check(rlo_storage_from_fd(fileno(files[0][k]), 0, sizeof shard, NULL, &m.before[k]));
+    check(rlo_storage_from_fd(fileno(files[1][k]), 0, sizeof shard, NULL, &m.after[k]));
   }
   // [snippet redistribute/walk]
   for (m.receiver = 0; m.receiver < NUM_DEVICES; ++m.receiver) {

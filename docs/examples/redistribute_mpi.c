@@ -21,8 +21,7 @@ static const char to_text[] = "{devices=[1,8,1]<=[8]}";
 
 static void check(rlo_status status) {
   if (status != RLO_OK) {
-    fprintf(
-        stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
+    fprintf(stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
 }
@@ -51,16 +50,12 @@ static float values[SIZE * SIZE * SIZE];
 static float wanted[SIZE * SIZE * SIZE];
 
 /* Tells if a device holds its part by a sharding. */
-static int is_right(cl_command_queue queue,
-                    cl_mem buffer,
-                    const rlo_sharding *sharding,
-                    const rlo_shape *shape,
-                    int64_t device) {
+static int is_right(cl_command_queue queue, cl_mem buffer, const rlo_sharding *sharding,
+                    const rlo_shape *shape, int64_t device) {
   rlo_box box;
   check(rlo_sharding_get_box(sharding, shape, device, &box));
   size_t bytes = (size_t)fill(&box, wanted) * sizeof(float);
-  check_cl(clEnqueueReadBuffer(
-      queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL));
+  check_cl(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL));
   return memcmp(values, wanted, bytes) == 0;
 }
 
@@ -74,9 +69,7 @@ int main(int argc, char **argv) {
   check(rlo_context_create_default(-1, NULL, &context));
   cl_int code;
   cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                                rlo_context_cl_device(context),
-                                                0,
-                                                &code);
+                                                rlo_context_cl_device(context), 0, &code);
   check_cl(code);
 
   // [snippet redistribute_mpi]
@@ -105,8 +98,7 @@ int main(int argc, char **argv) {
   rlo_exchange_memory memories[NUM_DEVICES] = {{0}};
   int64_t num_members = 0;
   for (int64_t device = rank * ranks.devices_per_rank;
-       device < (rank + 1) * ranks.devices_per_rank && device < NUM_DEVICES;
-       ++device) {
+       device < (rank + 1) * ranks.devices_per_rank && device < NUM_DEVICES; ++device) {
     rlo_exchange_memory *memory = &memories[num_members];
     members[num_members++] = (rlo_exchange_member){device, context, queue};
     rlo_box box;
@@ -114,8 +106,8 @@ int main(int argc, char **argv) {
     int64_t bytes = fill(&box, values) * (int64_t)sizeof(float);
     check(rlo_buffer_create(context, bytes, &memory->src));
     check(rlo_buffer_create(context, bytes, &memory->dst));
-    check_cl(clEnqueueWriteBuffer(
-        queue, memory->src, CL_TRUE, 0, (size_t)bytes, values, 0, NULL, NULL));
+    check_cl(
+        clEnqueueWriteBuffer(queue, memory->src, CL_TRUE, 0, (size_t)bytes, values, 0, NULL, NULL));
   }
 
   /* Made once, run as often as the array changes. */
@@ -142,19 +134,15 @@ int main(int argc, char **argv) {
     rlo_buffer_release(context, memories[k].dst);
   }
   MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-  int is_good = all[0] == cost.num_messages &&
-                all[1] == cost.least_bytes_sent && all[2] == NUM_DEVICES;
+  int is_good =
+      all[0] == cost.num_messages && all[1] == cost.least_bytes_sent && all[2] == NUM_DEVICES;
   if (rank == 0) {
     printf("%s from %s\n  to %s\n", text, from_text, to_text);
     printf("%d devices on %d ranks\n", NUM_DEVICES, num_ranks);
     printf("messages       %4lld\n", (long long)all[0]);
-    printf("bytes sent    %5lld, the least is %lld; replicating sends %lld\n",
-           (long long)all[1],
-           (long long)cost.least_bytes_sent,
-           (long long)cost.replicate_bytes_sent);
-    printf("right devices  %4lld\n%s\n",
-           (long long)all[2],
-           is_good ? "ok" : "FAILED");
+    printf("bytes sent    %5lld, the least is %lld; replicating sends %lld\n", (long long)all[1],
+           (long long)cost.least_bytes_sent, (long long)cost.replicate_bytes_sent);
+    printf("right devices  %4lld\n%s\n", (long long)all[2], is_good ? "ok" : "FAILED");
   }
   rlo_exchange_release(exchange);
   rlo_mpi_link_release(link);

@@ -22,8 +22,7 @@ static void check(cl_int code, const char *call) {
 
 static void check_rlo(rlo_status status) {
   if (status != RLO_OK) {
-    fprintf(
-        stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
+    fprintf(stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
     exit(EXIT_FAILURE);
   }
 }
@@ -39,18 +38,14 @@ static cl_device_id first_device(void) {
   cl_platform_id platform;
   cl_device_id device;
   check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-  check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL),
-        "clGetDeviceIDs");
+  check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
   return device;
 }
 
 /* Every element where the layouts say it is, every slot without one zero, and
  * the bytes around the array as they were. */
-static int count_wrong(const rlo_shape *src,
-                       const rlo_shape *dst,
-                       const float *from,
-                       const unsigned char *to,
-                       int64_t to_bytes) {
+static int count_wrong(const rlo_shape *src, const rlo_shape *dst, const float *from,
+                       const unsigned char *to, int64_t to_bytes) {
   rlo_shape_extent extent;
   check_rlo(rlo_shape_measure(dst, &extent));
   int wrong = 0;
@@ -80,8 +75,8 @@ int main(void) {
   cl_device_id device = first_device();
   cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
   check(code, "clCreateContext");
-  cl_command_queue queue = clCreateCommandQueue(
-      context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+  cl_command_queue queue =
+      clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
   check(code, "clCreateCommandQueue");
 
   rlo_shape src = parse("f32[200,300]{1,0}");
@@ -92,11 +87,9 @@ int main(void) {
   check_rlo(rlo_shape_measure(&dst, &dst_extent));
   size_t src_bytes = (size_t)(SRC_AT + src_extent.physical_bytes);
   size_t dst_bytes = (size_t)(DST_AT + dst_extent.physical_bytes + 4096);
-  cl_mem src_buffer =
-      clCreateBuffer(context, CL_MEM_READ_ONLY, src_bytes, NULL, &code);
+  cl_mem src_buffer = clCreateBuffer(context, CL_MEM_READ_ONLY, src_bytes, NULL, &code);
   check(code, "clCreateBuffer");
-  cl_mem dst_buffer =
-      clCreateBuffer(context, CL_MEM_READ_WRITE, dst_bytes, NULL, &code);
+  cl_mem dst_buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, dst_bytes, NULL, &code);
   check(code, "clCreateBuffer");
 
   // [snippet runtime/plan]
@@ -122,34 +115,22 @@ int main(void) {
 
   cl_event ready[2];
   cl_event moved;
-  check(clEnqueueWriteBuffer(queue,
-                             src_buffer,
-                             CL_FALSE,
-                             SRC_AT,
-                             ROWS * COLUMNS * sizeof *from,
-                             from,
-                             0,
-                             NULL,
-                             &ready[0]),
+  check(clEnqueueWriteBuffer(queue, src_buffer, CL_FALSE, SRC_AT, ROWS * COLUMNS * sizeof *from,
+                             from, 0, NULL, &ready[0]),
         "clEnqueueWriteBuffer");
-  check(clEnqueueWriteBuffer(
-            queue, dst_buffer, CL_FALSE, 0, dst_bytes, to, 0, NULL, &ready[1]),
+  check(clEnqueueWriteBuffer(queue, dst_buffer, CL_FALSE, 0, dst_bytes, to, 0, NULL, &ready[1]),
         "clEnqueueWriteBuffer");
   // [snippet runtime/enqueue]
-  check_rlo(rlo_enqueue(
-      plan, queue, src_buffer, SRC_AT, dst_buffer, DST_AT, 2, ready, &moved));
+  check_rlo(rlo_enqueue(plan, queue, src_buffer, SRC_AT, dst_buffer, DST_AT, 2, ready, &moved));
   // [/snippet]
   rlo_plan_release(plan); /* legal while its work is in flight */
   rlo_context_release(relayout);
-  check(clEnqueueReadBuffer(
-            queue, dst_buffer, CL_TRUE, 0, dst_bytes, to, 1, &moved, NULL),
+  check(clEnqueueReadBuffer(queue, dst_buffer, CL_TRUE, 0, dst_bytes, to, 1, &moved, NULL),
         "clEnqueueReadBuffer");
 
   int wrong = count_wrong(&src, &dst, from, to, (int64_t)dst_bytes);
-  printf("%lld slots, %lld elements, %d wrong\n",
-         (long long)dst_extent.slots,
-         (long long)dst_extent.elements,
-         wrong);
+  printf("%lld slots, %lld elements, %d wrong\n", (long long)dst_extent.slots,
+         (long long)dst_extent.elements, wrong);
 
   free(from);
   free(to);

@@ -12,9 +12,7 @@
 
 // [snippet scope/scope]
 /** y = x transposed, with a row of zeros above, upside down. */
-static rlo_status compute(rlo_engine *engine,
-                          rlo_tensor *x,
-                          rlo_tensor **out_y) {
+static rlo_status compute(rlo_engine *engine, rlo_tensor *x, rlo_tensor **out_y) {
   const int64_t low[] = {1, 0};
   const int64_t rows[] = {0};
   rlo_scope *scope = NULL;
@@ -48,10 +46,8 @@ static rlo_status print_memory(rlo_engine *engine) {
   rlo_memory_info memory = RLO_MEMORY_INFO_INIT;
   rlo_status status = rlo_engine_get_memory(engine, NULL, &memory);
   if (status == RLO_OK) {
-    (void)printf("%lld tensors, %lld bytes; at most %lld, %lld bytes\n",
-                 (long long)memory.tensors,
-                 (long long)memory.bytes,
-                 (long long)memory.peak_tensors,
+    (void)printf("%lld tensors, %lld bytes; at most %lld, %lld bytes\n", (long long)memory.tensors,
+                 (long long)memory.bytes, (long long)memory.peak_tensors,
                  (long long)memory.peak_bytes);
   }
   return status;
@@ -62,11 +58,8 @@ static rlo_status print_memory(rlo_engine *engine) {
 // [snippet scope/profile]
 static void print_run(const rlo_profile_entry *entry, void *payload) {
   (void)payload;
-  (void)printf("%-9s on %s: %lld bytes in, %lld out\n",
-               entry->name,
-               entry->backend_name,
-               (long long)entry->input_bytes,
-               (long long)entry->output_bytes);
+  (void)printf("%-9s on %s: %lld bytes in, %lld out\n", entry->name, entry->backend_name,
+               (long long)entry->input_bytes, (long long)entry->output_bytes);
 }
 
 // [/snippet]

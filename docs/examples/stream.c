@@ -15,8 +15,7 @@ enum { ROWS = 1200, COLUMNS = 1500 };
 
 static void check(rlo_status status) {
   if (status != RLO_OK) {
-    fprintf(
-        stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
+    fprintf(stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
     exit(EXIT_FAILURE);
   }
 }
@@ -68,9 +67,7 @@ static void transpose(int in, int out) {
     check(rlo_job_wait(job, 100, &has_ended)); /* milliseconds */
     rlo_job_info info = RLO_JOB_INFO_INIT;
     check(rlo_job_get_info(job, &info));
-    printf("%lld of %lld bytes\n",
-           (long long)info.bytes_done,
-           (long long)info.bytes_total);
+    printf("%lld of %lld bytes\n", (long long)info.bytes_done, (long long)info.bytes_total);
   }
   check(rlo_job_result(job));
   // [/snippet]

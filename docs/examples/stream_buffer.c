@@ -18,8 +18,7 @@ static float matrix[ROWS * COLUMNS];
 
 static void check(rlo_status status) {
   if (status != RLO_OK) {
-    fprintf(
-        stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
+    fprintf(stderr, "%s: %s\n", rlo_status_name(status), rlo_error_last()->message);
     exit(EXIT_FAILURE);
   }
 }
@@ -43,19 +42,10 @@ static cl_mem make_buffer(rlo_context *context) {
   cl_mem buffer;
   check(rlo_buffer_create(context, HEADER_BYTES + sizeof matrix, &buffer));
   cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                                rlo_context_cl_device(context),
-                                                0,
-                                                &code);
+                                                rlo_context_cl_device(context), 0, &code);
   check_cl(code);
-  check_cl(clEnqueueWriteBuffer(queue,
-                                buffer,
-                                CL_TRUE,
-                                HEADER_BYTES,
-                                sizeof matrix,
-                                matrix,
-                                0,
-                                NULL,
-                                NULL));
+  check_cl(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, HEADER_BYTES, sizeof matrix, matrix, 0,
+                                NULL, NULL));
   check_cl(clReleaseCommandQueue(queue));
   return buffer;
 }
@@ -70,8 +60,7 @@ static void transpose(rlo_context *context, cl_mem buffer, int out) {
   // [snippet stream_buffer/storage]
   rlo_storage *from;
   rlo_storage *to;
-  check(rlo_storage_from_buffer(
-      context, buffer, HEADER_BYTES, problem.src_bytes, &from));
+  check(rlo_storage_from_buffer(context, buffer, HEADER_BYTES, problem.src_bytes, &from));
   check(rlo_storage_from_fd(out, 0, problem.dst_bytes, NULL, &to));
 
   rlo_service *service;

@@ -18,23 +18,18 @@
 static const char *const input_names[] = {"a", "b"};
 
 /* Infers the shape of the result: an array like a, if b is like a. */
-static rlo_status infer(const rlo_shape *const *inputs,
-                        int32_t num_inputs,
-                        const rlo_attributes *attributes,
-                        rlo_shape *out_shapes,
-                        int32_t capacity,
-                        int32_t *out_count,
-                        void *payload) {
+static rlo_status infer(const rlo_shape *const *inputs, int32_t num_inputs,
+                        const rlo_attributes *attributes, rlo_shape *out_shapes, int32_t capacity,
+                        int32_t *out_count, void *payload) {
   const rlo_shape *a = inputs[0];
-  if (a->dtype != RLO_DTYPE_F32 ||
-      !rlo_layout_is_row_major(&a->layout, a->rank) ||
+  if (a->dtype != RLO_DTYPE_F32 || !rlo_layout_is_row_major(&a->layout, a->rank) ||
       !rlo_shape_equal(a, inputs[1])) {
     return rlo_error_set(RLO_INVALID_ARGUMENT,
                          "Multiply takes two row-major arrays of f32 of the "
                          "same dimensions");
   }
-  return rlo_infer_like_input(
-      inputs, num_inputs, attributes, out_shapes, capacity, out_count, payload);
+  return rlo_infer_like_input(inputs, num_inputs, attributes, out_shapes, capacity, out_count,
+                              payload);
 }
 
 static rlo_status run_on_host(rlo_kernel_call *call, void *payload) {
@@ -67,10 +62,8 @@ static const char source[] =
     "}\n";
 
 static const rlo_source_argument arguments[] = {
-    {RLO_SOURCE_INPUT, 0, NULL},
-    {RLO_SOURCE_INPUT_OFFSET, 0, NULL},
-    {RLO_SOURCE_INPUT, 1, NULL},
-    {RLO_SOURCE_INPUT_OFFSET, 1, NULL},
+    {RLO_SOURCE_INPUT, 0, NULL},  {RLO_SOURCE_INPUT_OFFSET, 0, NULL},
+    {RLO_SOURCE_INPUT, 1, NULL},  {RLO_SOURCE_INPUT_OFFSET, 1, NULL},
     {RLO_SOURCE_OUTPUT, 0, NULL},
 };
 
@@ -94,8 +87,8 @@ static rlo_status multiply_gradient(rlo_gradient_call *call, void *payload) {
     status = rlo_gradient_saved(call, input_names[1 - n], 0, &other);
     if (status == RLO_OK) {
       const rlo_named_tensor inputs[] = {{"a", call->dys[0]}, {"b", other}};
-      status = rlo_run_kernel_named(
-          call->engine, "Multiply", inputs, 2, NULL, &call->dxs[n], 1, NULL);
+      status =
+          rlo_run_kernel_named(call->engine, "Multiply", inputs, 2, NULL, &call->dxs[n], 1, NULL);
     }
   }
   return status;
@@ -130,17 +123,13 @@ static rlo_status register_multiply(rlo_engine *engine) {
 }
 
 /* The sum of the squares of x. */
-static rlo_status energy(rlo_engine *engine,
-                         rlo_tensor *const *xs,
-                         int32_t count,
-                         rlo_tensor **out_y,
-                         void *payload) {
+static rlo_status energy(rlo_engine *engine, rlo_tensor *const *xs, int32_t count,
+                         rlo_tensor **out_y, void *payload) {
   const rlo_named_tensor inputs[] = {{"a", xs[0]}, {"b", xs[0]}};
   rlo_tensor *squares = NULL;
   (void)count;
   (void)payload;
-  rlo_status status = rlo_run_kernel_named(
-      engine, "Multiply", inputs, 2, NULL, &squares, 1, NULL);
+  rlo_status status = rlo_run_kernel_named(engine, "Multiply", inputs, 2, NULL, &squares, 1, NULL);
   if (status == RLO_OK) {
     status = rlo_op_sum(squares, NULL, 0, false, out_y);
   }
@@ -165,8 +154,7 @@ static rlo_status derive(rlo_engine *engine, float *out_y, float out_dx[3]) {
     status = rlo_tensor_create(engine, &shape, data, &x);
   }
   if (status == RLO_OK) {
-    status =
-        rlo_value_and_gradients(engine, energy, NULL, &x, 1, NULL, 0, &y, &dx);
+    status = rlo_value_and_gradients(engine, energy, NULL, &x, 1, NULL, 0, &y, &dx);
   }
   if (status == RLO_OK) {
     status = rlo_tensor_read(y, out_y, sizeof *out_y);
@@ -184,12 +172,8 @@ static void print_run(const rlo_profile_entry *entry, void *payload) {
   int64_t ns = 0;
   bool is_timed = rlo_profile_device_time(entry, &begin_ns, &ns) == RLO_OK;
   (void)payload;
-  printf("  %*s%s: %lld bytes in, %lld out%s\n",
-         2 * entry->depth,
-         "",
-         entry->name,
-         (long long)entry->input_bytes,
-         (long long)entry->output_bytes,
+  printf("  %*s%s: %lld bytes in, %lld out%s\n", 2 * entry->depth, "", entry->name,
+         (long long)entry->input_bytes, (long long)entry->output_bytes,
          is_timed ? ", timed by the device" : "");
 }
 
@@ -208,12 +192,8 @@ static rlo_status run(rlo_engine *engine, const char *backend) {
     status = rlo_profile_end(engine);
   }
   if (status == RLO_OK) {
-    printf("  energy %g, gradient %g %g %g, %lld tensors left\n",
-           (double)y,
-           (double)dx[0],
-           (double)dx[1],
-           (double)dx[2],
-           (long long)rlo_engine_live_tensors(engine));
+    printf("  energy %g, gradient %g %g %g, %lld tensors left\n", (double)y, (double)dx[0],
+           (double)dx[1], (double)dx[2], (long long)rlo_engine_live_tensors(engine));
   }
   return status;
 }

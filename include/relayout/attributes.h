@@ -91,67 +91,56 @@ static inline rlo_attribute rlo_attribute_f64(const char *name, double value) {
   return attribute;
 }
 
-static inline rlo_attribute rlo_attribute_string(const char *name,
-                                                 const char *value) {
+static inline rlo_attribute rlo_attribute_string(const char *name, const char *value) {
   rlo_attribute attribute = {name, RLO_ATTRIBUTE_STRING, 1, {0}};
   attribute.value.string = value;
   return attribute;
 }
 
-static inline rlo_attribute rlo_attribute_shape(const char *name,
-                                                const rlo_shape *value) {
+static inline rlo_attribute rlo_attribute_shape(const char *name, const rlo_shape *value) {
   rlo_attribute attribute = {name, RLO_ATTRIBUTE_SHAPE, 1, {0}};
   attribute.value.shape = value;
   return attribute;
 }
 
-static inline rlo_attribute rlo_attribute_map(const char *name,
-                                              const rlo_attributes *value) {
+static inline rlo_attribute rlo_attribute_map(const char *name, const rlo_attributes *value) {
   rlo_attribute attribute = {name, RLO_ATTRIBUTE_MAP, 1, {0}};
   attribute.value.map = value;
   return attribute;
 }
 
-static inline rlo_attribute rlo_attribute_i64s(const char *name,
-                                               const int64_t *values,
+static inline rlo_attribute rlo_attribute_i64s(const char *name, const int64_t *values,
                                                int32_t count) {
-  rlo_attribute attribute = {
-      name, RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, count, {0}};
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, count, {0}};
   attribute.value.i64s = values;
   return attribute;
 }
 
-static inline rlo_attribute rlo_attribute_f64s(const char *name,
-                                               const double *values,
+static inline rlo_attribute rlo_attribute_f64s(const char *name, const double *values,
                                                int32_t count) {
-  rlo_attribute attribute = {
-      name, RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, count, {0}};
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, count, {0}};
   attribute.value.f64s = values;
   return attribute;
 }
 
-static inline rlo_attribute rlo_attribute_strings(const char *name,
-                                                  const char *const *values,
+static inline rlo_attribute rlo_attribute_strings(const char *name, const char *const *values,
                                                   int32_t count) {
-  rlo_attribute attribute = {
-      name, RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST, count, {0}};
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST, count, {0}};
   attribute.value.strings = values;
   return attribute;
 }
 
-static inline rlo_attribute rlo_attribute_shapes(const char *name,
-                                                 const rlo_shape *values,
+static inline rlo_attribute rlo_attribute_shapes(const char *name, const rlo_shape *values,
                                                  int32_t count) {
-  rlo_attribute attribute = {
-      name, RLO_ATTRIBUTE_SHAPE | RLO_ATTRIBUTE_LIST, count, {0}};
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_SHAPE | RLO_ATTRIBUTE_LIST, count, {0}};
   attribute.value.shapes = values;
   return attribute;
 }
 
 /** The attribute of this name; borrowed; NULL if there is none. Names within
  *  maps are not looked at. */
-RLO_API const rlo_attribute *rlo_attributes_find(
-    const rlo_attributes *attributes, const char *name);
+RLO_API const rlo_attribute *rlo_attributes_find(const rlo_attributes *attributes,
+                                                 const char *name);
 
 /**
  * Get the value of an attribute. Lists, strings, shapes and maps are borrowed.
@@ -163,36 +152,29 @@ RLO_API const rlo_attribute *rlo_attributes_find(
  *         an integer as f64 that a double does not hold exactly. Outputs are
  *         written on RLO_OK only. Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_i64(
-    const rlo_attributes *attributes, const char *name, int64_t *out_value);
-RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_f64(
-    const rlo_attributes *attributes, const char *name, double *out_value);
-RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_string(
-    const rlo_attributes *attributes, const char *name, const char **out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_shape(const rlo_attributes *attributes,
-                         const char *name,
-                         const rlo_shape **out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_map(const rlo_attributes *attributes,
-                       const char *name,
-                       const rlo_attributes **out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_i64s(const rlo_attributes *attributes,
-                        const char *name,
-                        rlo_i64_list *out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_f64s(const rlo_attributes *attributes,
-                        const char *name,
-                        rlo_f64_list *out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_strings(const rlo_attributes *attributes,
-                           const char *name,
-                           rlo_string_list *out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_shapes(const rlo_attributes *attributes,
-                          const char *name,
-                          rlo_shape_list *out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_i64(const rlo_attributes *attributes,
+                                                        const char *name, int64_t *out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
+                                                        const char *name, double *out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_string(const rlo_attributes *attributes,
+                                                           const char *name,
+                                                           const char **out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_shape(const rlo_attributes *attributes,
+                                                          const char *name,
+                                                          const rlo_shape **out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_map(const rlo_attributes *attributes,
+                                                        const char *name,
+                                                        const rlo_attributes **out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_i64s(const rlo_attributes *attributes,
+                                                         const char *name, rlo_i64_list *out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_f64s(const rlo_attributes *attributes,
+                                                         const char *name, rlo_f64_list *out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_strings(const rlo_attributes *attributes,
+                                                            const char *name,
+                                                            rlo_string_list *out_value);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_shapes(const rlo_attributes *attributes,
+                                                           const char *name,
+                                                           rlo_shape_list *out_value);
 
 /** An attribute that a kernel takes. */
 typedef struct rlo_attribute_spec {
@@ -214,11 +196,10 @@ typedef struct rlo_attribute_spec {
  *         RLO_MAX_ATTRIBUTE_DEPTH; RLO_NOT_FOUND if a required one is missing.
  *         Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_check(const rlo_attributes *attributes,
-                     const char *kernel_name,
-                     const rlo_attribute_spec *specs,
-                     int32_t count);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_check(const rlo_attributes *attributes,
+                                                      const char *kernel_name,
+                                                      const rlo_attribute_spec *specs,
+                                                      int32_t count);
 
 /**
  * Copies attributes with all their parts, maps and what is in them too: the
@@ -229,8 +210,8 @@ rlo_attributes_check(const rlo_attributes *attributes,
  *         without name or of an unknown type, a name given twice within a map,
  *         or maps deeper than RLO_MAX_ATTRIBUTE_DEPTH.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_attributes_clone(
-    const rlo_attributes *attributes, rlo_attributes **out_attributes);
+RLO_API RLO_NODISCARD rlo_status rlo_attributes_clone(const rlo_attributes *attributes,
+                                                      rlo_attributes **out_attributes);
 
 /** Releases a clone; NULL is legal. */
 RLO_API void rlo_attributes_release(rlo_attributes *attributes);

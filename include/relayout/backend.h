@@ -36,32 +36,22 @@ typedef struct rlo_backend_methods {
   void (*free)(void *self, void *memory);
   /** Copies from the host; `data` is not used after the return. The memory is
    *  new: nothing has written to it. */
-  rlo_status (*write)(void *self,
-                      void *memory,
-                      const void *data,
-                      int64_t bytes);
+  rlo_status (*write)(void *self, void *memory, const void *data, int64_t bytes);
   /** Copies to the host, after what computes the data. */
   rlo_status (*read)(void *self, void *memory, void *out_data, int64_t bytes);
   /** The address of the data in host memory; NULL: the backend has none. */
   void *(*host_pointer)(void *self, void *memory);
   /** Prepares moves to run. On success the backend owns them. NULL: the backend
    *  does not run built-in kernels. */
-  rlo_status (*prepare)(void *self,
-                        rlo_problem_list *moves,
-                        void **out_program);
+  rlo_status (*prepare)(void *self, rlo_problem_list *moves, void **out_program);
   /** The same for a segment sum, which on success is the backend's to release;
    *  its operands are the rows and the ids. NULL: there are none here. */
-  rlo_status (*prepare_segment_sum)(void *self,
-                                    rlo_segment_sum *sum,
-                                    void **out_program);
+  rlo_status (*prepare_segment_sum)(void *self, rlo_segment_sum *sum, void **out_program);
   /** Runs a program; moves in order, each with the operand and the
    *  indices it reads (rlo_problem_list_operand, rlo_problem_list_indices). An
    * operand or a destination of 0 bytes is NULL. The destination is new; it was
    * cleared if its layout has slots without element and without fill. */
-  rlo_status (*run)(void *self,
-                    void *program,
-                    void *const *operands,
-                    void *dst);
+  rlo_status (*run)(void *self, void *program, void *const *operands, void *dst);
   void (*release_program)(void *self, void *program);
   /** Destroys the instance: none of its memories and programs is left. */
   void (*destroy)(void *self);
@@ -76,11 +66,8 @@ typedef struct rlo_backend_methods {
  * @param out_methods  static.
  * @param out_self     passed to every method.
  */
-typedef rlo_status (*rlo_backend_factory)(
-    rlo_engine *engine,
-    void *payload,
-    const rlo_backend_methods **out_methods,
-    void **out_self);
+typedef rlo_status (*rlo_backend_factory)(rlo_engine *engine, void *payload,
+                                          const rlo_backend_methods **out_methods, void **out_self);
 
 /**
  * Registers a backend.
@@ -90,12 +77,9 @@ typedef rlo_status (*rlo_backend_factory)(
  *         empty name, or from within a setup, dispose or factory;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_backend_register(rlo_engine *engine,
-                     const char *name,
-                     rlo_backend_factory factory,
-                     void *payload,
-                     int32_t priority);
+RLO_API RLO_NODISCARD rlo_status rlo_backend_register(rlo_engine *engine, const char *name,
+                                                      rlo_backend_factory factory, void *payload,
+                                                      int32_t priority);
 
 /**
  * Activates a backend; creates its instance and sets up its kernels on first
@@ -105,8 +89,7 @@ rlo_backend_register(rlo_engine *engine,
  *         factory and of kernel setups: then the active backend is unchanged,
  *         and the kernels that were set up have been disposed of.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_backend_set(rlo_engine *engine,
-                                                 const char *name);
+RLO_API RLO_NODISCARD rlo_status rlo_backend_set(rlo_engine *engine, const char *name);
 
 /**
  * The name of the active backend, which is chosen on first use; borrowed from
@@ -114,15 +97,12 @@ RLO_API RLO_NODISCARD rlo_status rlo_backend_set(rlo_engine *engine,
  * @return RLO_OK; RLO_NOT_FOUND if no backend is registered; the status of the
  *         last factory if all fail.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_backend_active(rlo_engine *engine,
-                                                    const char **out_name);
+RLO_API RLO_NODISCARD rlo_status rlo_backend_active(rlo_engine *engine, const char **out_name);
 
 /** The registered backends, by descending priority. Names are borrowed from the
  *  engine. As rlo_kernel_list. */
-RLO_API RLO_NODISCARD rlo_status rlo_backend_list(rlo_engine *engine,
-                                                  const char **out_names,
-                                                  int32_t capacity,
-                                                  int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_backend_list(rlo_engine *engine, const char **out_names,
+                                                  int32_t capacity, int32_t *out_count);
 
 /**
  * Removes a backend: its kernels are disposed of but stay registered, for
@@ -131,8 +111,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_backend_list(rlo_engine *engine,
  * @return RLO_OK; RLO_NOT_FOUND; RLO_INVALID_ARGUMENT from within a setup,
  *         dispose or factory.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_backend_remove(rlo_engine *engine,
-                                                    const char *name);
+RLO_API RLO_NODISCARD rlo_status rlo_backend_remove(rlo_engine *engine, const char *name);
 
 RLO_END_DECLS
 

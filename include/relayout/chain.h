@@ -36,13 +36,11 @@ typedef struct rlo_problem_list rlo_problem_list;
  * @param out_chain  owned by the caller; rlo_chain_release frees it.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_shape_validate returns.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_create(const rlo_shape *operand,
-                                                  rlo_chain **out_chain);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain);
 
 /** Copies a chain; both are then independent. @return RLO_OK or
  * RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_clone(const rlo_chain *chain,
-                                                 rlo_chain **out_chain);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_clone(const rlo_chain *chain, rlo_chain **out_chain);
 
 /** Releases a chain; NULL is legal. */
 RLO_API void rlo_chain_release(rlo_chain *chain);
@@ -80,26 +78,22 @@ RLO_API const rlo_shape *rlo_chain_operand(const rlo_chain *chain, int32_t n);
  *         RLO_UNSUPPORTED beyond RLO_MAX_AXES, RLO_MAX_TERMS or RLO_MAX_GUARDS;
  * RLO_OVERFLOW; RLO_OUT_OF_MEMORY; or what rlo_shape_validate returns.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_lower(const rlo_chain *chain,
-                                                 const rlo_shape *dst,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_lower(const rlo_chain *chain, const rlo_shape *dst,
                                                  rlo_problem_list **out_list);
 
 /** The number of problems. */
 RLO_API int32_t rlo_problem_list_count(const rlo_problem_list *list);
 
 /** Problem `n`, not canonical; borrowed; NULL if it does not exist. */
-RLO_API const rlo_problem *rlo_problem_list_get(const rlo_problem_list *list,
-                                                int32_t n);
+RLO_API const rlo_problem *rlo_problem_list_get(const rlo_problem_list *list, int32_t n);
 
 /** The operand that problem `n` reads (a fill reads none of it); -1 if there is
  * no such problem. */
-RLO_API int32_t rlo_problem_list_operand(const rlo_problem_list *list,
-                                         int32_t n);
+RLO_API int32_t rlo_problem_list_operand(const rlo_problem_list *list, int32_t n);
 
 /** The operand that holds the indices which problem `n` loads; -1 if it loads
  *  none, or there is no such problem. */
-RLO_API int32_t rlo_problem_list_indices(const rlo_problem_list *list,
-                                         int32_t n);
+RLO_API int32_t rlo_problem_list_indices(const rlo_problem_list *list, int32_t n);
 
 /**
  * Runs the problems on the host, in order.
@@ -107,8 +101,8 @@ RLO_API int32_t rlo_problem_list_indices(const rlo_problem_list *list,
  *                  borrowed.
  * @return what rlo_problem_run_host returns. Threads: safe on distinct memory.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_problem_list_run_host(
-    const rlo_problem_list *list, const void *const *operands, void *dst);
+RLO_API RLO_NODISCARD rlo_status rlo_problem_list_run_host(const rlo_problem_list *list,
+                                                           const void *const *operands, void *dst);
 
 /** Releases a list of problems; NULL is legal. */
 RLO_API void rlo_problem_list_release(rlo_problem_list *list);

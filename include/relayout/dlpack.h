@@ -83,11 +83,9 @@ enum {
  *         *out_view is untouched.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_dlpack_view_tensor(const void *dl_tensor,
-                       uint64_t flags,
-                       int64_t available_bytes,
-                       rlo_dlpack_view *out_view);
+RLO_API RLO_NODISCARD rlo_status rlo_dlpack_view_tensor(const void *dl_tensor, uint64_t flags,
+                                                        int64_t available_bytes,
+                                                        rlo_dlpack_view *out_view);
 
 /** A tensor taken over from another framework. */
 typedef struct rlo_dlpack_import rlo_dlpack_import;
@@ -103,22 +101,19 @@ typedef struct rlo_dlpack_import rlo_dlpack_import;
  * failure.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_dlpack_view_tensor returns.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_dlpack_import_create(struct DLManagedTensor *managed,
-                         int64_t available_bytes,
-                         rlo_dlpack_import **out_import);
+RLO_API RLO_NODISCARD rlo_status rlo_dlpack_import_create(struct DLManagedTensor *managed,
+                                                          int64_t available_bytes,
+                                                          rlo_dlpack_import **out_import);
 
 /** Like rlo_dlpack_import_create, for the struct of DLPack 1.x.
  *  @return RLO_UNSUPPORTED also for a major version that is not 1, of which
  *          only the deleter may be used: the caller calls it. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_dlpack_import_create_versioned(struct DLManagedTensorVersioned *managed,
-                                   int64_t available_bytes,
-                                   rlo_dlpack_import **out_import);
+                                   int64_t available_bytes, rlo_dlpack_import **out_import);
 
 /** The array, borrowed until the release. Threads: safe. */
-RLO_API const rlo_dlpack_view *rlo_dlpack_import_view(
-    const rlo_dlpack_import *import);
+RLO_API const rlo_dlpack_view *rlo_dlpack_import_view(const rlo_dlpack_import *import);
 
 /** Give the tensor back to where it came from; device work that uses its
  *  memory must be over. NULL is legal. */
@@ -148,18 +143,14 @@ typedef void (*rlo_dlpack_destroy_fn)(void *payload);
  *         position before the beginning of a cl_mem; RLO_OVERFLOW; or what
  *         rlo_shape_validate returns. On failure *out_managed is NULL.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_dlpack_export(const rlo_dlpack_view *view,
-                  rlo_dlpack_destroy_fn destroy,
-                  void *payload,
-                  struct DLManagedTensor **out_managed);
+RLO_API RLO_NODISCARD rlo_status rlo_dlpack_export(const rlo_dlpack_view *view,
+                                                   rlo_dlpack_destroy_fn destroy, void *payload,
+                                                   struct DLManagedTensor **out_managed);
 
 /** Like rlo_dlpack_export, for the struct of DLPack 1.1. */
 RLO_API RLO_NODISCARD rlo_status
-rlo_dlpack_export_versioned(const rlo_dlpack_view *view,
-                            rlo_dlpack_destroy_fn destroy,
-                            void *payload,
-                            struct DLManagedTensorVersioned **out_managed);
+rlo_dlpack_export_versioned(const rlo_dlpack_view *view, rlo_dlpack_destroy_fn destroy,
+                            void *payload, struct DLManagedTensorVersioned **out_managed);
 
 RLO_END_DECLS
 

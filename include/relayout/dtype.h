@@ -71,8 +71,7 @@ RLO_API const char *rlo_dtype_name(rlo_dtype dtype);
  * Finds an element type by its HLO name; case-sensitive.
  * @return RLO_OK; RLO_NOT_FOUND, and *out_dtype is RLO_DTYPE_INVALID.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_dtype_from_name(const char *name,
-                                                     rlo_dtype *out_dtype);
+RLO_API RLO_NODISCARD rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype);
 
 /** Returns the class of a type; RLO_DTYPE_CLASS_NONE if invalid. */
 RLO_API rlo_dtype_class rlo_dtype_class_of(rlo_dtype dtype);
@@ -137,8 +136,9 @@ typedef enum rlo_dtype_constant {
  * @return RLO_OK; RLO_INVALID_ARGUMENT for an invalid type; RLO_UNSUPPORTED
  *         where the type has no such value.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_dtype_constant_bits(
-    rlo_dtype dtype, rlo_dtype_constant constant, uint8_t out_bits[16]);
+RLO_API RLO_NODISCARD rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
+                                                         rlo_dtype_constant constant,
+                                                         uint8_t out_bits[16]);
 
 RLO_END_DECLS
 

@@ -50,11 +50,8 @@ typedef struct rlo_engine_options {
   bool is_profiling;
 } rlo_engine_options;
 
-#define RLO_ENGINE_OPTIONS_INIT                                           \
-  {                                                                       \
-    sizeof(rlo_engine_options), NULL, false, false, false, 0, NULL, NULL, \
-        false                                                             \
-  }
+#define RLO_ENGINE_OPTIONS_INIT \
+  { sizeof(rlo_engine_options), NULL, false, false, false, 0, NULL, NULL, false }
 
 /**
  * Creates an engine with the built-in backends and kernels. A backend is set up
@@ -63,8 +60,8 @@ typedef struct rlo_engine_options {
  * @return RLO_OK; RLO_INVALID_ARGUMENT for invalid options;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_engine_create(const rlo_engine_options *options, rlo_engine **out_engine);
+RLO_API RLO_NODISCARD rlo_status rlo_engine_create(const rlo_engine_options *options,
+                                                   rlo_engine **out_engine);
 
 /** Takes a reference; returns the engine. NULL is legal. */
 RLO_API rlo_engine *rlo_engine_retain(rlo_engine *engine);
@@ -113,10 +110,9 @@ typedef struct rlo_memory_info {
  *         know.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_engine_get_memory(const rlo_engine *engine,
-                      const char *backend_name,
-                      rlo_memory_info *out_info);
+RLO_API RLO_NODISCARD rlo_status rlo_engine_get_memory(const rlo_engine *engine,
+                                                       const char *backend_name,
+                                                       rlo_memory_info *out_info);
 
 /** Makes what is held now the peaks of all backends. NULL is legal. Threads:
  *  safe. */
@@ -146,8 +142,8 @@ typedef struct rlo_engine_stats {
 
 /** Copies the counters. @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or a
  *  struct_size that this library does not know. Threads: safe. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_engine_get_stats(const rlo_engine *engine, rlo_engine_stats *out_stats);
+RLO_API RLO_NODISCARD rlo_status rlo_engine_get_stats(const rlo_engine *engine,
+                                                      rlo_engine_stats *out_stats);
 
 /**
  * Runs a kernel.
@@ -169,15 +165,11 @@ rlo_engine_get_stats(const rlo_engine *engine, rlo_engine_stats *out_stats);
  * between backends and of the kernel. On failure no output is written. Threads:
  * safe. Async: results may still be computed by the device; reading them waits.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_run_kernel(rlo_engine *engine,
-               const char *kernel_name,
-               rlo_tensor *const *inputs,
-               int32_t num_inputs,
-               const rlo_attributes *attributes,
-               rlo_tensor **out_tensors,
-               int32_t capacity,
-               int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_run_kernel(rlo_engine *engine, const char *kernel_name,
+                                                rlo_tensor *const *inputs, int32_t num_inputs,
+                                                const rlo_attributes *attributes,
+                                                rlo_tensor **out_tensors, int32_t capacity,
+                                                int32_t *out_count);
 
 /** An input of a kernel by its name; both parts are borrowed. */
 typedef struct rlo_named_tensor {
@@ -197,15 +189,12 @@ typedef struct rlo_named_tensor {
  *         given twice or that is missing: the message lists those it has.
  * Threads: safe. Async: as rlo_run_kernel.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_run_kernel_named(rlo_engine *engine,
-                     const char *kernel_name,
-                     const rlo_named_tensor *inputs,
-                     int32_t num_inputs,
-                     const rlo_attributes *attributes,
-                     rlo_tensor **out_tensors,
-                     int32_t capacity,
-                     int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_run_kernel_named(rlo_engine *engine, const char *kernel_name,
+                                                      const rlo_named_tensor *inputs,
+                                                      int32_t num_inputs,
+                                                      const rlo_attributes *attributes,
+                                                      rlo_tensor **out_tensors, int32_t capacity,
+                                                      int32_t *out_count);
 
 /**
  * Infers the shapes of a kernel's results, without running it.
@@ -215,15 +204,9 @@ rlo_run_kernel_named(rlo_engine *engine,
  * @return RLO_OK; the statuses of rlo_run_kernel before it runs.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_infer_kernel(rlo_engine *engine,
-                 const char *kernel_name,
-                 const rlo_shape *const *inputs,
-                 int32_t num_inputs,
-                 const rlo_attributes *attributes,
-                 rlo_shape *out_shapes,
-                 int32_t capacity,
-                 int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_infer_kernel(
+    rlo_engine *engine, const char *kernel_name, const rlo_shape *const *inputs, int32_t num_inputs,
+    const rlo_attributes *attributes, rlo_shape *out_shapes, int32_t capacity, int32_t *out_count);
 
 /**
  * Lowers one result of a built-in kernel to problems, without running it: for
@@ -243,15 +226,12 @@ rlo_infer_kernel(rlo_engine *engine,
  *         a PadV2 whose value is an input; or those of rlo_chain_lower.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_lower_kernel(rlo_engine *engine,
-                 const char *kernel_name,
-                 const rlo_shape *const *inputs,
-                 int32_t num_inputs,
-                 const rlo_attributes *attributes,
-                 int32_t output,
-                 const rlo_shape *dst,
-                 rlo_problem_list **out_problems);
+RLO_API RLO_NODISCARD rlo_status rlo_lower_kernel(rlo_engine *engine, const char *kernel_name,
+                                                  const rlo_shape *const *inputs,
+                                                  int32_t num_inputs,
+                                                  const rlo_attributes *attributes, int32_t output,
+                                                  const rlo_shape *dst,
+                                                  rlo_problem_list **out_problems);
 
 /**
  * Runs a chain (chain.h) on the active backend: one launch for each of its
@@ -268,12 +248,9 @@ rlo_lower_kernel(rlo_engine *engine,
  *         no chains; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_run_chain(rlo_engine *engine,
-                                               const rlo_chain *chain,
-                                               rlo_tensor *const *inputs,
-                                               int32_t num_inputs,
-                                               const rlo_shape *out_shape,
-                                               rlo_tensor **out_tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_run_chain(rlo_engine *engine, const rlo_chain *chain,
+                                               rlo_tensor *const *inputs, int32_t num_inputs,
+                                               const rlo_shape *out_shape, rlo_tensor **out_tensor);
 
 RLO_END_DECLS
 

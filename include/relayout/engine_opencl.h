@@ -32,15 +32,10 @@ RLO_BEGIN_DECLS
  *         RLO_INVALID_ARGUMENT for a foreign buffer or event or a misaligned
  *         offset.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_tensor_wrap_buffer(rlo_engine *engine,
-                       const rlo_shape *shape,
-                       cl_mem buffer,
-                       int64_t offset_bytes,
-                       cl_event ready,
-                       rlo_release_fn release,
-                       void *payload,
-                       rlo_tensor **out_tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine, const rlo_shape *shape,
+                                                        cl_mem buffer, int64_t offset_bytes,
+                                                        cl_event ready, rlo_release_fn release,
+                                                        void *payload, rlo_tensor **out_tensor);
 
 /**
  * Borrows the buffer of a tensor, on the device; a tensor of another backend is
@@ -52,10 +47,8 @@ rlo_tensor_wrap_buffer(rlo_engine *engine,
  * @return RLO_OK; RLO_NOT_FOUND as above; the statuses of
  * rlo_tensor_materialize; RLO_DEVICE.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
-                                                   cl_mem *out_buffer,
-                                                   int64_t *out_offset_bytes,
-                                                   cl_event *out_ready);
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_buffer(rlo_tensor *tensor, cl_mem *out_buffer,
+                                                   int64_t *out_offset_bytes, cl_event *out_ready);
 
 /** The value of an argument of a source kernel, and the parameter of the
  *  function that takes it. An integer may have a sign there or none; a
@@ -93,8 +86,7 @@ typedef struct rlo_source_range {
   size_t local_size[3];
 } rlo_source_range;
 
-typedef rlo_status (*rlo_source_range_fn)(const rlo_kernel_call *call,
-                                          rlo_source_range *out_range);
+typedef rlo_status (*rlo_source_range_fn)(const rlo_kernel_call *call, rlo_source_range *out_range);
 
 /** A kernel in OpenCL C. All parts must outlive the engine's rlo_context, which
  *  caches programs. */
@@ -127,8 +119,7 @@ typedef struct rlo_source_kernel {
  *         or an empty range; RLO_OUT_OF_RANGE for an attribute beyond its
  * argument's type; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_source_kernel_run(rlo_kernel_call *call,
-                                                       void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload);
 
 RLO_END_DECLS
 

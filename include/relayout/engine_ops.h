@@ -18,165 +18,117 @@ RLO_BEGIN_DECLS
  */
 
 /** Identity: a tensor of its own over the same bytes. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_identity(rlo_tensor *x,
-                                                 rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_identity(rlo_tensor *x, rlo_tensor **out_y);
 
 /** Relayout: the same array in another layout.
  *  @param shape  of the same type and dimensions. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_relayout(rlo_tensor *x,
-                                                 const rlo_shape *shape,
+RLO_API RLO_NODISCARD rlo_status rlo_op_relayout(rlo_tensor *x, const rlo_shape *shape,
                                                  rlo_tensor **out_y);
 
 /** Transpose: dimension k is x's permutation[k]; NULL: reversed. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_transpose(rlo_tensor *x,
-                                                  const int64_t *permutation,
+RLO_API RLO_NODISCARD rlo_status rlo_op_transpose(rlo_tensor *x, const int64_t *permutation,
                                                   rlo_tensor **out_y);
 
 /** Reshape: one of `dims` may be -1. Shares memory where that is a bitcast. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_reshape(rlo_tensor *x,
-                                                const int64_t *dims,
-                                                int32_t rank,
+RLO_API RLO_NODISCARD rlo_status rlo_op_reshape(rlo_tensor *x, const int64_t *dims, int32_t rank,
                                                 rlo_tensor **out_y);
 
 /** ExpandDims: a dimension of size 1 put in at `axis` of the result; -1: last.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_op_expand_dims(rlo_tensor *x,
-                                                    int64_t axis,
+RLO_API RLO_NODISCARD rlo_status rlo_op_expand_dims(rlo_tensor *x, int64_t axis,
                                                     rlo_tensor **out_y);
 
 /** Slice: from begin[k] on size[k] elements; -1: all that are left. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_slice(rlo_tensor *x,
-                                              const int64_t *begin,
-                                              const int64_t *size,
-                                              rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_slice(rlo_tensor *x, const int64_t *begin,
+                                              const int64_t *size, rlo_tensor **out_y);
 
 /** StridedSlice without masks: rlo_chain_slice. strides NULL: all 1. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_strided_slice(rlo_tensor *x,
-                                                      const int64_t *begin,
-                                                      const int64_t *end,
-                                                      const int64_t *strides,
+RLO_API RLO_NODISCARD rlo_status rlo_op_strided_slice(rlo_tensor *x, const int64_t *begin,
+                                                      const int64_t *end, const int64_t *strides,
                                                       rlo_tensor **out_y);
 
 /** PadV2: low[k] values in front of, high[k] behind, and interior[k] between
  *  the elements; negative low and high take away.
  *  @param low, high, interior  NULL: none.
  *  @param value     a scalar of x's type; NULL: all bits 0. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_pad(rlo_tensor *x,
-                                            const int64_t *low,
-                                            const int64_t *high,
-                                            const int64_t *interior,
-                                            rlo_tensor *value,
+RLO_API RLO_NODISCARD rlo_status rlo_op_pad(rlo_tensor *x, const int64_t *low, const int64_t *high,
+                                            const int64_t *interior, rlo_tensor *value,
                                             rlo_tensor **out_y);
 
 /** MirrorPad. low, high NULL: none. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_mirror_pad(rlo_tensor *x,
-                                                   const int64_t *low,
-                                                   const int64_t *high,
-                                                   rlo_mirror mirror,
+RLO_API RLO_NODISCARD rlo_status rlo_op_mirror_pad(rlo_tensor *x, const int64_t *low,
+                                                   const int64_t *high, rlo_mirror mirror,
                                                    rlo_tensor **out_y);
 
 /** Reverse along `count` dimensions. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_reverse(rlo_tensor *x,
-                                                const int64_t *dims,
-                                                int32_t count,
+RLO_API RLO_NODISCARD rlo_status rlo_op_reverse(rlo_tensor *x, const int64_t *dims, int32_t count,
                                                 rlo_tensor **out_y);
 
 /** Roll: elements move by shifts[i] along dimension dims[i], and from the end
  * to the beginning, as NumPy's roll. Shifts of one dimension add up. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_roll(rlo_tensor *x,
-                                             const int64_t *shifts,
-                                             const int64_t *dims,
-                                             int32_t count,
+RLO_API RLO_NODISCARD rlo_status rlo_op_roll(rlo_tensor *x, const int64_t *shifts,
+                                             const int64_t *dims, int32_t count,
                                              rlo_tensor **out_y);
 
 /** BroadcastTo `dims`, whose last dimensions are x's, or x has 1 there. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_broadcast_to(rlo_tensor *x,
-                                                     const int64_t *dims,
-                                                     int32_t rank,
-                                                     rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_broadcast_to(rlo_tensor *x, const int64_t *dims,
+                                                     int32_t rank, rlo_tensor **out_y);
 
 /** Tile: the whole array times[k] times. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_tile(rlo_tensor *x,
-                                             const int64_t *times,
+RLO_API RLO_NODISCARD rlo_status rlo_op_tile(rlo_tensor *x, const int64_t *times,
                                              rlo_tensor **out_y);
 
 /** Repeat: each element times[k] times. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_repeat(rlo_tensor *x,
-                                               const int64_t *times,
+RLO_API RLO_NODISCARD rlo_status rlo_op_repeat(rlo_tensor *x, const int64_t *times,
                                                rlo_tensor **out_y);
 
 /** ConcatV2: `count` tensors one behind the other. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_concat(rlo_tensor *const *xs,
-                                               int32_t count,
-                                               int64_t axis,
+RLO_API RLO_NODISCARD rlo_status rlo_op_concat(rlo_tensor *const *xs, int32_t count, int64_t axis,
                                                rlo_tensor **out_y);
 
 /** Pack: `count` tensors of one shape as the slices of a new dimension, `axis`
  *  of the result. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_stack(rlo_tensor *const *xs,
-                                              int32_t count,
-                                              int64_t axis,
+RLO_API RLO_NODISCARD rlo_status rlo_op_stack(rlo_tensor *const *xs, int32_t count, int64_t axis,
                                               rlo_tensor **out_y);
 
 /** SplitV: `count` parts of these sizes, of which one may be -1.
  *  @param out_ys  room for `count` tensors. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_split(rlo_tensor *x,
-                                              const int64_t *sizes,
-                                              int32_t count,
-                                              int64_t axis,
-                                              rlo_tensor **out_ys);
+RLO_API RLO_NODISCARD rlo_status rlo_op_split(rlo_tensor *x, const int64_t *sizes, int32_t count,
+                                              int64_t axis, rlo_tensor **out_ys);
 
 /** Unpack: the slices of a dimension, without that dimension.
  *  @param out_ys  room for `count` tensors, the size of the dimension. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_unstack(rlo_tensor *x,
-                                                int64_t axis,
-                                                int32_t count,
+RLO_API RLO_NODISCARD rlo_status rlo_op_unstack(rlo_tensor *x, int64_t axis, int32_t count,
                                                 rlo_tensor **out_ys);
 
 /** SpaceToBatchND with `count` blocks; low and high have as many entries. low,
  *  high NULL: none. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_space_to_batch(rlo_tensor *x,
-                                                       const int64_t *blocks,
-                                                       const int64_t *low,
-                                                       const int64_t *high,
-                                                       int32_t count,
-                                                       rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_space_to_batch(rlo_tensor *x, const int64_t *blocks,
+                                                       const int64_t *low, const int64_t *high,
+                                                       int32_t count, rlo_tensor **out_y);
 
 /** BatchToSpaceND: what undoes it, cropping low and high, as there. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_batch_to_space(rlo_tensor *x,
-                                                       const int64_t *blocks,
-                                                       const int64_t *low,
-                                                       const int64_t *high,
-                                                       int32_t count,
-                                                       rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_batch_to_space(rlo_tensor *x, const int64_t *blocks,
+                                                       const int64_t *low, const int64_t *high,
+                                                       int32_t count, rlo_tensor **out_y);
 
 /** SpaceToDepth and DepthToSpace. is_nchw: channels are dimension 1, else the
  *  last. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_space_to_depth(rlo_tensor *x,
-                                                       int64_t block,
-                                                       bool is_nchw,
+RLO_API RLO_NODISCARD rlo_status rlo_op_space_to_depth(rlo_tensor *x, int64_t block, bool is_nchw,
                                                        rlo_tensor **out_y);
-RLO_API RLO_NODISCARD rlo_status rlo_op_depth_to_space(rlo_tensor *x,
-                                                       int64_t block,
-                                                       bool is_nchw,
+RLO_API RLO_NODISCARD rlo_status rlo_op_depth_to_space(rlo_tensor *x, int64_t block, bool is_nchw,
                                                        rlo_tensor **out_y);
 
 /** Cast: the values in another type, by the rules of rlo_arithmetic. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_cast(rlo_tensor *x,
-                                             rlo_dtype dtype,
-                                             rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_cast(rlo_tensor *x, rlo_dtype dtype, rlo_tensor **out_y);
 
 /** Sum over `count` dimensions, which stay with size 1 or go; NULL: over all.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_op_sum(rlo_tensor *x,
-                                            const int64_t *dims,
-                                            int32_t count,
-                                            bool keep_dims,
-                                            rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_sum(rlo_tensor *x, const int64_t *dims, int32_t count,
+                                            bool keep_dims, rlo_tensor **out_y);
 
 /** AddN: the sum of `count` tensors of one type and shape. */
-RLO_API RLO_NODISCARD rlo_status rlo_op_add_n(rlo_tensor *const *xs,
-                                              int32_t count,
+RLO_API RLO_NODISCARD rlo_status rlo_op_add_n(rlo_tensor *const *xs, int32_t count,
                                               rlo_tensor **out_y);
 
 /**
@@ -185,11 +137,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_add_n(rlo_tensor *const *xs,
  * @param batch_dims  leading dimensions that x and indices have in common;
  *                    negative: counted from the rank of the indices.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_op_gather(rlo_tensor *x,
-                                               rlo_tensor *indices,
-                                               int64_t axis,
-                                               int64_t batch_dims,
-                                               rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_gather(rlo_tensor *x, rlo_tensor *indices, int64_t axis,
+                                               int64_t batch_dims, rlo_tensor **out_y);
 
 /**
  * UnsortedSegmentSum: y's slice v is the sum of x's rows whose id is v
@@ -198,12 +147,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_gather(rlo_tensor *x,
  * @param axis  where the dimensions of the ids begin in x, and the dimension of
  *              y that they become; a negative one counts from the end of y.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_op_segment_sum(rlo_tensor *x,
-                                                    rlo_tensor *ids,
-                                                    int64_t num_segments,
-                                                    int64_t axis,
-                                                    int64_t batch_dims,
-                                                    rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_segment_sum(rlo_tensor *x, rlo_tensor *ids,
+                                                    int64_t num_segments, int64_t axis,
+                                                    int64_t batch_dims, rlo_tensor **out_y);
 
 RLO_END_DECLS
 

@@ -96,13 +96,9 @@ typedef struct rlo_exchange_link {
    * @param data   `bytes` bytes, 1 to RLO_EXCHANGE_MAX_MESSAGE_BYTES, which
    *               stay valid, and if sent unchanged, until it is done.
    */
-  rlo_status (*start_send)(void *payload,
-                           int32_t slot,
-                           int32_t rank,
-                           const void *data,
+  rlo_status (*start_send)(void *payload, int32_t slot, int32_t rank, const void *data,
                            int64_t bytes);
-  rlo_status (*start_receive)(
-      void *payload, int32_t slot, int32_t rank, void *data, int64_t bytes);
+  rlo_status (*start_receive)(void *payload, int32_t slot, int32_t rank, void *data, int64_t bytes);
   /** Sets whether the transfer of a slot is done, and makes progress with all.
    *  Not called again for a transfer that is done. */
   rlo_status (*test)(void *payload, int32_t slot, bool *out_is_done);
@@ -209,8 +205,8 @@ typedef struct rlo_exchange_info {
  *         limits above; what rlo_plan_create, rlo_redistribution_lower_send and
  *         the like return; a failure of the link; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_exchange_create(
-    const rlo_exchange_options *options, rlo_exchange **out_exchange);
+RLO_API RLO_NODISCARD rlo_status rlo_exchange_create(const rlo_exchange_options *options,
+                                                     rlo_exchange **out_exchange);
 
 /** Adds a reference and returns the exchange; NULL for NULL. */
 RLO_API rlo_exchange *rlo_exchange_retain(rlo_exchange *exchange);
@@ -231,8 +227,8 @@ RLO_API void rlo_exchange_release(rlo_exchange *exchange);
  *         which with a link is a failure of the run; that of a link which is
  *         lost.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_exchange_start(rlo_exchange *exchange, const rlo_exchange_memory *memories);
+RLO_API RLO_NODISCARD rlo_status rlo_exchange_start(rlo_exchange *exchange,
+                                                    const rlo_exchange_memory *memories);
 
 /**
  * Goes on with a run as far as that is possible without waiting, but for one
@@ -244,17 +240,16 @@ rlo_exchange_start(rlo_exchange *exchange, const rlo_exchange_memory *memories);
  *         destinations are undefined then, and the exchange can run again,
  *         unless its link has failed. RLO_INVALID_ARGUMENT if none was started.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_exchange_step(rlo_exchange *exchange,
-                                                   bool *out_is_done);
+RLO_API RLO_NODISCARD rlo_status rlo_exchange_step(rlo_exchange *exchange, bool *out_is_done);
 
 /** Starts a run and steps until it is done. @return as both. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_exchange_run(rlo_exchange *exchange, const rlo_exchange_memory *memories);
+RLO_API RLO_NODISCARD rlo_status rlo_exchange_run(rlo_exchange *exchange,
+                                                  const rlo_exchange_memory *memories);
 
 /** Copies the counters. @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or
  *  another struct_size. */
-RLO_API RLO_NODISCARD rlo_status rlo_exchange_get_info(
-    const rlo_exchange *exchange, rlo_exchange_info *out_info);
+RLO_API RLO_NODISCARD rlo_status rlo_exchange_get_info(const rlo_exchange *exchange,
+                                                       rlo_exchange_info *out_info);
 
 RLO_END_DECLS
 

@@ -62,21 +62,15 @@ typedef rlo_status (*rlo_gradient_fn)(rlo_gradient_call *call, void *payload);
  *  @param out_tensor  borrowed.
  *  @return RLO_OK; RLO_NOT_FOUND if there is none: the message lists the names
  *          of what is saved. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_gradient_saved(const rlo_gradient_call *call,
-                   const char *name,
-                   int32_t n,
-                   rlo_tensor **out_tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_gradient_saved(const rlo_gradient_call *call, const char *name,
+                                                    int32_t n, rlo_tensor **out_tensor);
 
 /** Finds the place of an input, in `input_shapes`, `wants` and `dxs`, by the
  *  name that the kernel's config gives it.
  *  @param n  0; of inputs that share the last name, which one.
  *  @return RLO_OK; RLO_NOT_FOUND if the call has none. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_gradient_input(const rlo_gradient_call *call,
-                   const char *name,
-                   int32_t n,
-                   int32_t *out_place);
+RLO_API RLO_NODISCARD rlo_status rlo_gradient_input(const rlo_gradient_call *call, const char *name,
+                                                    int32_t n, int32_t *out_place);
 
 /** A gradient. Begin with RLO_GRADIENT_CONFIG_INIT, also where the library
  *  writes it: a struct_size that it does not know is RLO_INVALID_ARGUMENT. */
@@ -122,24 +116,21 @@ enum {
  *         or dispose; RLO_OUT_OF_MEMORY. A failure leaves the registry
  *         unchanged.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_gradient_register(rlo_engine *engine,
-                      const rlo_gradient_config *config,
-                      uint32_t flags,
-                      rlo_gradient_config *out_old);
+RLO_API RLO_NODISCARD rlo_status rlo_gradient_register(rlo_engine *engine,
+                                                       const rlo_gradient_config *config,
+                                                       uint32_t flags,
+                                                       rlo_gradient_config *out_old);
 
 /** Unregisters a gradient. @return RLO_OK; RLO_NOT_FOUND; RLO_INVALID_ARGUMENT
  * for a NULL, or from within a setup or dispose. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_gradient_unregister(rlo_engine *engine, const char *kernel_name);
+RLO_API RLO_NODISCARD rlo_status rlo_gradient_unregister(rlo_engine *engine,
+                                                         const char *kernel_name);
 
 /** Finds a gradient. @return RLO_OK, with the registered config, its names
  *  borrowed from the engine; RLO_NOT_FOUND, naming the kernel;
  *  RLO_INVALID_ARGUMENT. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_gradient_find(rlo_engine *engine,
-                  const char *kernel_name,
-                  rlo_gradient_config *out_config);
+RLO_API RLO_NODISCARD rlo_status rlo_gradient_find(rlo_engine *engine, const char *kernel_name,
+                                                   rlo_gradient_config *out_config);
 
 /**
  * Lists the gradients, sorted by the names of their kernels.
@@ -152,12 +143,10 @@ rlo_gradient_find(rlo_engine *engine,
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, a negative capacity or a
  *         config_bytes that this library does not know; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_gradient_list(rlo_engine *engine,
-                  rlo_gradient_config *out_configs,
-                  size_t config_bytes,
-                  int32_t capacity,
-                  int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_gradient_list(rlo_engine *engine,
+                                                   rlo_gradient_config *out_configs,
+                                                   size_t config_bytes, int32_t capacity,
+                                                   int32_t *out_count);
 
 /**
  * Computes the vector-Jacobian product of one kernel, without a tape. The
@@ -177,15 +166,10 @@ rlo_gradient_list(rlo_engine *engine,
  *         if values would be added whose type is not added; the statuses of
  *         inference and kernels. On failure no output is written.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_vjp(rlo_engine *engine,
-                                         const char *kernel_name,
-                                         rlo_tensor *const *inputs,
-                                         int32_t num_inputs,
-                                         const rlo_attributes *attributes,
-                                         rlo_tensor *const *dys,
-                                         int32_t num_dys,
-                                         const bool *wants,
-                                         rlo_tensor **out_dxs);
+RLO_API RLO_NODISCARD rlo_status rlo_vjp(rlo_engine *engine, const char *kernel_name,
+                                         rlo_tensor *const *inputs, int32_t num_inputs,
+                                         const rlo_attributes *attributes, rlo_tensor *const *dys,
+                                         int32_t num_dys, const bool *wants, rlo_tensor **out_dxs);
 
 /**
  * A record of the kernels that one thread runs on one engine, from which
@@ -211,8 +195,7 @@ typedef struct rlo_tape rlo_tape;
  * @param out_tape  released by rlo_tape_end.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tape_begin(rlo_engine *engine,
-                                                rlo_tape **out_tape);
+RLO_API RLO_NODISCARD rlo_status rlo_tape_begin(rlo_engine *engine, rlo_tape **out_tape);
 
 /** Ends and releases a tape; NULL is legal. Tapes may end in any order. @return
  *  RLO_OK; RLO_INVALID_ARGUMENT, with the tape unchanged, from another thread,
@@ -250,20 +233,13 @@ enum {
  *         not added; the statuses of gradients and kernels. On failure no
  *         output is written and the tape is unchanged.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tape_gradients(rlo_tape *tape,
-                                                    rlo_tensor *y,
-                                                    rlo_tensor *dy,
-                                                    rlo_tensor *const *xs,
-                                                    int32_t count,
-                                                    uint32_t flags,
-                                                    rlo_tensor **out_dxs);
+RLO_API RLO_NODISCARD rlo_status rlo_tape_gradients(rlo_tape *tape, rlo_tensor *y, rlo_tensor *dy,
+                                                    rlo_tensor *const *xs, int32_t count,
+                                                    uint32_t flags, rlo_tensor **out_dxs);
 
 /** A function of tensors: runs kernels and sets *out_y to a new reference. */
-typedef rlo_status (*rlo_tensor_fn)(rlo_engine *engine,
-                                    rlo_tensor *const *xs,
-                                    int32_t count,
-                                    rlo_tensor **out_y,
-                                    void *payload);
+typedef rlo_status (*rlo_tensor_fn)(rlo_engine *engine, rlo_tensor *const *xs, int32_t count,
+                                    rlo_tensor **out_y, void *payload);
 
 /**
  * Computes y = f(xs) and its gradients, with a tape for this call.
@@ -272,14 +248,10 @@ typedef rlo_status (*rlo_tensor_fn)(rlo_engine *engine,
  * @return as rlo_tape_begin and rlo_tape_gradients; the statuses of f. On
  *         failure no output is written.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_value_and_gradients(rlo_engine *engine,
-                                                         rlo_tensor_fn f,
-                                                         void *payload,
-                                                         rlo_tensor *const *xs,
-                                                         int32_t count,
-                                                         rlo_tensor *dy,
-                                                         uint32_t flags,
-                                                         rlo_tensor **out_y,
+RLO_API RLO_NODISCARD rlo_status rlo_value_and_gradients(rlo_engine *engine, rlo_tensor_fn f,
+                                                         void *payload, rlo_tensor *const *xs,
+                                                         int32_t count, rlo_tensor *dy,
+                                                         uint32_t flags, rlo_tensor **out_y,
                                                          rlo_tensor **out_dxs);
 
 /** Collects the tensors that the forward function of a custom gradient saves
@@ -289,18 +261,13 @@ typedef struct rlo_saver rlo_saver;
 /** Saves a tensor for the gradient, by reference. @return RLO_OK;
  *  RLO_INVALID_ARGUMENT for a NULL or a tensor of another engine;
  *  RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status rlo_saver_save(rlo_saver *saver,
-                                                rlo_tensor *tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor);
 
 /** Runs kernels, which no tape records, and sets every output to a new
  *  reference. They are released if it fails. */
-typedef rlo_status (*rlo_custom_fn)(rlo_engine *engine,
-                                    rlo_tensor *const *inputs,
-                                    int32_t num_inputs,
-                                    rlo_saver *saver,
-                                    rlo_tensor **outputs,
-                                    int32_t num_outputs,
-                                    void *payload);
+typedef rlo_status (*rlo_custom_fn)(rlo_engine *engine, rlo_tensor *const *inputs,
+                                    int32_t num_inputs, rlo_saver *saver, rlo_tensor **outputs,
+                                    int32_t num_outputs, void *payload);
 
 /**
  * Runs a function with a gradient of its own, whatever gradients the kernels
@@ -316,15 +283,11 @@ typedef rlo_status (*rlo_custom_fn)(rlo_engine *engine,
  *         statuses of the function. On failure no output is written, and tapes
  *         record nothing.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_custom_gradient(rlo_engine *engine,
-                                                     const char *name,
+RLO_API RLO_NODISCARD rlo_status rlo_custom_gradient(rlo_engine *engine, const char *name,
                                                      rlo_custom_fn forward,
-                                                     rlo_gradient_fn gradient,
-                                                     void *payload,
-                                                     rlo_tensor *const *inputs,
-                                                     int32_t num_inputs,
-                                                     rlo_tensor **outputs,
-                                                     int32_t num_outputs);
+                                                     rlo_gradient_fn gradient, void *payload,
+                                                     rlo_tensor *const *inputs, int32_t num_inputs,
+                                                     rlo_tensor **outputs, int32_t num_outputs);
 
 RLO_END_DECLS
 

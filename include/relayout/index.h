@@ -12,8 +12,7 @@ RLO_BEGIN_DECLS
  * dimension of size 1 that a tile prepends. */
 #define RLO_ADDRESS_MAP_MAX_LEAVES 64
 #define RLO_ADDRESS_MAP_MAX_STEPS  128
-#define RLO_ADDRESS_MAP_MAX_VARS \
-  (RLO_MAX_RANK + 2 * RLO_ADDRESS_MAP_MAX_STEPS + RLO_MAX_TILE_RANK)
+#define RLO_ADDRESS_MAP_MAX_VARS   (RLO_MAX_RANK + 2 * RLO_ADDRESS_MAP_MAX_STEPS + RLO_MAX_TILE_RANK)
 
 typedef enum rlo_step_kind { RLO_STEP_SPLIT, RLO_STEP_COMBINE } rlo_step_kind;
 
@@ -87,8 +86,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_address_map_make(const rlo_shape *shape,
                                                       rlo_address_map *out_map);
 
 /** Part of rlo_address_map_slot; use that. */
-RLO_API int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map,
-                                              const int64_t *index);
+RLO_API int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map, const int64_t *index);
 
 /**
  * Returns the slot of an element, as rlo_index_to_linear, without checks, which
@@ -97,8 +95,7 @@ RLO_API int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map,
  * @param index  map->rank coordinates, each in [0, dims[k]); NULL only for
  *               rank 0.
  */
-static inline int64_t rlo_address_map_slot(const rlo_address_map *map,
-                                           const int64_t *index) {
+static inline int64_t rlo_address_map_slot(const rlo_address_map *map, const int64_t *index) {
   if (map->num_steps != 0) {
     return rlo_address_map_slot_by_steps(map, index);
   }
@@ -107,8 +104,7 @@ static inline int64_t rlo_address_map_slot(const rlo_address_map *map,
   int32_t k = 0;
   for (; k + 4 <= map->rank; k += 4) {
     slot += map->strides[k] * index[k] + map->strides[k + 1] * index[k + 1] +
-            map->strides[k + 2] * index[k + 2] +
-            map->strides[k + 3] * index[k + 3];
+            map->strides[k + 2] * index[k + 2] + map->strides[k + 3] * index[k + 3];
   }
   for (; k < map->rank; ++k) {
     slot += map->strides[k] * index[k];
@@ -126,11 +122,8 @@ static inline int64_t rlo_address_map_slot(const rlo_address_map *map,
  * @return RLO_OK; RLO_OUT_OF_RANGE; RLO_UNSUPPORTED for a strided layout in
  *         which several elements may share a slot.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_address_map_element(const rlo_address_map *map,
-                        int64_t slot,
-                        int64_t *out_index,
-                        bool *out_is_element);
+RLO_API RLO_NODISCARD rlo_status rlo_address_map_element(const rlo_address_map *map, int64_t slot,
+                                                         int64_t *out_index, bool *out_is_element);
 
 /* The functions below check the shape in each call; for many indices of one
  * shape, an rlo_address_map is faster. */
@@ -144,8 +137,7 @@ rlo_address_map_element(const rlo_address_map *map,
  * @return RLO_OK; RLO_OUT_OF_RANGE, naming the coordinate; the statuses of
  *         rlo_shape_validate. Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_index_to_linear(const rlo_shape *shape,
-                                                     const int64_t *index,
+RLO_API RLO_NODISCARD rlo_status rlo_index_to_linear(const rlo_shape *shape, const int64_t *index,
                                                      int64_t *out_slot);
 
 /**
@@ -158,10 +150,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_index_to_linear(const rlo_shape *shape,
  * @return RLO_OK; RLO_OUT_OF_RANGE; RLO_UNSUPPORTED for a strided layout in
  *         which several elements may share a slot.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_index_from_linear(const rlo_shape *shape,
-                                                       int64_t slot,
-                                                       int64_t *out_index,
-                                                       bool *out_is_element);
+RLO_API RLO_NODISCARD rlo_status rlo_index_from_linear(const rlo_shape *shape, int64_t slot,
+                                                       int64_t *out_index, bool *out_is_element);
 
 /** Advances to the next index in logical row-major order (the last dimension
  *  fastest), whatever the layout. After the last one, returns false with an
@@ -181,9 +171,7 @@ RLO_API int rlo_index_compare(const int64_t *a, const int64_t *b, int32_t rank);
  * it. *go_on is true before the call; if it is false afterwards, the walk ends
  * with RLO_OK.
  */
-typedef rlo_status (*rlo_index_fn)(const int64_t *index,
-                                   bool *go_on,
-                                   void *payload);
+typedef rlo_status (*rlo_index_fn)(const int64_t *index, bool *go_on, void *payload);
 
 /**
  * XLA's ForEachIndex: visits indices in physical order, the most minor
@@ -202,13 +190,10 @@ typedef rlo_status (*rlo_index_fn)(const int64_t *index,
  * the first call, if an index would be outside its dimension; the statuses of
  * rlo_shape_validate. Threads: calls visit in the caller's thread.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_for_each_index(const rlo_shape *shape,
-                         const int64_t *base,
-                         const int64_t *count,
-                         const int64_t *step,
-                         rlo_index_fn visit,
-                         void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_for_each_index(const rlo_shape *shape,
+                                                          const int64_t *base, const int64_t *count,
+                                                          const int64_t *step, rlo_index_fn visit,
+                                                          void *payload);
 
 RLO_END_DECLS
 

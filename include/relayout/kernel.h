@@ -59,25 +59,17 @@ typedef struct rlo_kernel_call {
  * @param out_count   the number of results, whatever the capacity; 1 to
  *                    RLO_MAX_KERNEL_OUTPUTS.
  */
-typedef rlo_status (*rlo_infer_fn)(const rlo_shape *const *inputs,
-                                   int32_t num_inputs,
-                                   const rlo_attributes *attributes,
-                                   rlo_shape *out_shapes,
-                                   int32_t capacity,
-                                   int32_t *out_count,
-                                   void *payload);
+typedef rlo_status (*rlo_infer_fn)(const rlo_shape *const *inputs, int32_t num_inputs,
+                                   const rlo_attributes *attributes, rlo_shape *out_shapes,
+                                   int32_t capacity, int32_t *out_count, void *payload);
 
 /** Runs a kernel: sets every output. May be called by several threads at once.
  *  It may run other kernels; a tape records the outermost one only. */
 typedef rlo_status (*rlo_kernel_fn)(rlo_kernel_call *call, void *payload);
 
 /** Sets up, or disposes of, a kernel for one instance of its backend. */
-typedef rlo_status (*rlo_kernel_setup_fn)(rlo_engine *engine,
-                                          void *backend_self,
-                                          void *payload);
-typedef void (*rlo_kernel_dispose_fn)(rlo_engine *engine,
-                                      void *backend_self,
-                                      void *payload);
+typedef rlo_status (*rlo_kernel_setup_fn)(rlo_engine *engine, void *backend_self, void *payload);
+typedef void (*rlo_kernel_dispose_fn)(rlo_engine *engine, void *backend_self, void *payload);
 
 /** An implementation. Begin with RLO_KERNEL_CONFIG_INIT, also where the library
  *  writes it: a struct_size that it does not know is RLO_INVALID_ARGUMENT. */
@@ -116,10 +108,10 @@ typedef struct rlo_kernel_config {
   const void *built_in;
 } rlo_kernel_config;
 
-#define RLO_KERNEL_CONFIG_INIT                                              \
-  {                                                                         \
-    sizeof(rlo_kernel_config), NULL, NULL, 1, 1, NULL, 0, NULL, 0, NULL, 0, \
-        NULL, NULL, NULL, NULL, NULL, NULL                                  \
+#define RLO_KERNEL_CONFIG_INIT                                                                \
+  {                                                                                           \
+    sizeof(rlo_kernel_config), NULL, NULL, 1, 1, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, \
+        NULL, NULL, NULL                                                                      \
   }
 
 /** Flags of rlo_kernel_register. */
@@ -139,22 +131,19 @@ enum {
  *         setup or dispose; RLO_OUT_OF_MEMORY; the statuses of `setup`. A
  *         failure leaves the registry unchanged.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_kernel_register(rlo_engine *engine,
-                    const rlo_kernel_config *config,
-                    uint32_t flags,
-                    rlo_kernel_config *out_old);
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_register(rlo_engine *engine,
+                                                     const rlo_kernel_config *config,
+                                                     uint32_t flags, rlo_kernel_config *out_old);
 
 /** Unregisters a kernel and disposes of it. @return RLO_OK; RLO_NOT_FOUND;
  *  RLO_INVALID_ARGUMENT from within a setup or dispose. */
-RLO_API RLO_NODISCARD rlo_status rlo_kernel_unregister(
-    rlo_engine *engine, const char *kernel_name, const char *backend_name);
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_unregister(rlo_engine *engine, const char *kernel_name,
+                                                       const char *backend_name);
 
 /** Finds a kernel. @return RLO_OK, with the registered config, its names
  *  borrowed from the engine; RLO_NOT_FOUND, naming the backends that have it;
  *  RLO_INVALID_ARGUMENT. */
-RLO_API RLO_NODISCARD rlo_status rlo_kernel_find(rlo_engine *engine,
-                                                 const char *kernel_name,
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_find(rlo_engine *engine, const char *kernel_name,
                                                  const char *backend_name,
                                                  rlo_kernel_config *out_config);
 
@@ -168,11 +157,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_find(rlo_engine *engine,
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, a negative capacity or a
  *         config_bytes that this library does not know; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_kernel_list(rlo_engine *engine,
-                                                 const char *backend_name,
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_list(rlo_engine *engine, const char *backend_name,
                                                  rlo_kernel_config *out_configs,
-                                                 size_t config_bytes,
-                                                 int32_t capacity,
+                                                 size_t config_bytes, int32_t capacity,
                                                  int32_t *out_count);
 
 /**
@@ -183,10 +170,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_list(rlo_engine *engine,
  * @return as rlo_kernel_register, but if a setup fails, the kernels before it
  *         stay copied; RLO_NOT_FOUND if `from` has no kernel.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine,
-                                                     const char *from,
-                                                     const char *to,
-                                                     uint32_t flags,
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine, const char *from,
+                                                     const char *to, uint32_t flags,
                                                      int32_t *out_count);
 
 /**
@@ -203,12 +188,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_copy_all(rlo_engine *engine,
  *         inputs have no names, and for a name that it does not have, that is
  *         given twice or that is missing: the message lists those it has.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_kernel_place_inputs(rlo_engine *engine,
-                        const char *kernel_name,
-                        const char *const *names,
-                        int32_t count,
-                        int32_t *out_places);
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
+                                                         const char *kernel_name,
+                                                         const char *const *names, int32_t count,
+                                                         int32_t *out_places);
 
 /* ----------------------------------------------------------- within kernels */
 
@@ -216,17 +199,14 @@ rlo_kernel_place_inputs(rlo_engine *engine,
  *  @param n  0; of inputs that share the last name, which one.
  *  @param out_tensor  borrowed.
  *  @return RLO_OK; RLO_NOT_FOUND if the call has none. */
-RLO_API RLO_NODISCARD rlo_status rlo_kernel_input(const rlo_kernel_call *call,
-                                                  const char *name,
-                                                  int32_t n,
-                                                  rlo_tensor **out_tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_input(const rlo_kernel_call *call, const char *name,
+                                                  int32_t n, rlo_tensor **out_tensor);
 
 /** Allocate output `n` of a call on the call's backend. Its elements are
  *  undefined; slots that hold no element and take no fill are 0. The reference
  *  lies in call->outputs[n]; *out_tensor borrows it.
  *  @return RLO_OK; RLO_OUT_OF_RANGE; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
-RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call,
-                                                   int32_t n,
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call, int32_t n,
                                                    rlo_tensor **out_tensor);
 
 /**
@@ -235,19 +215,16 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call,
  * @param out_data  NULL for 0 bytes.
  * @return also RLO_UNSUPPORTED if the call's backend has no host memory.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_kernel_output_host_data(rlo_kernel_call *call, int32_t n, void **out_data);
+RLO_API RLO_NODISCARD rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call, int32_t n,
+                                                             void **out_data);
 
 /** An rlo_infer_fn: one result of the type and dimensions of input 0,
  *  row-major. The payload is not used. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_infer_like_input(const rlo_shape *const *inputs,
-                     int32_t num_inputs,
-                     const rlo_attributes *attributes,
-                     rlo_shape *out_shapes,
-                     int32_t capacity,
-                     int32_t *out_count,
-                     void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_infer_like_input(const rlo_shape *const *inputs,
+                                                      int32_t num_inputs,
+                                                      const rlo_attributes *attributes,
+                                                      rlo_shape *out_shapes, int32_t capacity,
+                                                      int32_t *out_count, void *payload);
 
 RLO_END_DECLS
 

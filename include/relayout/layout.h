@@ -145,24 +145,22 @@ RLO_API rlo_layout rlo_layout_column_major(int32_t rank);
  * 0).
  *  @return RLO_OK; RLO_UNSUPPORTED for a rank above RLO_MAX_RANK;
  *          RLO_INVALID_ARGUMENT if it is not a permutation. */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_from_minor_to_major(
-    const int32_t *minor_to_major, int32_t rank, rlo_layout *out_layout);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
+                                                                int32_t rank,
+                                                                rlo_layout *out_layout);
 
 /** Appends a tile. @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TILES or
  *  RLO_MAX_TILE_RANK; RLO_INVALID_ARGUMENT for an empty tile, a dimension
  *  below 1 that is not RLO_TILE_COMBINE, or RLO_TILE_COMBINE at the end.
  *  On failure *layout is unchanged. */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_add_tile(rlo_layout *layout,
-                                                     const int64_t *dims,
+RLO_API RLO_NODISCARD rlo_status rlo_layout_add_tile(rlo_layout *layout, const int64_t *dims,
                                                      int32_t rank);
 
 /** Checks a layout for arrays with these dimensions by every rule above.
  *  @param dims `rank` sizes, borrowed; NULL only for rank 0.
  *  @return RLO_OK; the status and message of the first rule that fails. */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_validate(const rlo_layout *layout,
-                                                     const int64_t *dims,
-                                                     int32_t rank,
-                                                     rlo_dtype dtype);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_validate(const rlo_layout *layout, const int64_t *dims,
+                                                     int32_t rank, rlo_dtype dtype);
 
 /** Appends cut points of a physical dimension (0: the most major one).
  *  @param indices  `count` cut points, copied.
@@ -171,17 +169,13 @@ RLO_API RLO_NODISCARD rlo_status rlo_layout_validate(const rlo_layout *layout,
  *          negative or repeated dimension, no cut point, or cut points that
  *          are not above 0 and strictly increasing. On failure *layout is
  *          unchanged. */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_add_split(rlo_layout *layout,
-                                                      int32_t dimension,
-                                                      const int64_t *indices,
-                                                      int32_t count);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_add_split(rlo_layout *layout, int32_t dimension,
+                                                      const int64_t *indices, int32_t count);
 
 /** Compares field by field, `rank` entries of each array. Equivalent values of
  * a field (tail alignment 0 and 1) are equal; different fields for one address
  *  map (padding and its tile) are not: bitcast.h compares maps. */
-RLO_API bool rlo_layout_equal(const rlo_layout *a,
-                              const rlo_layout *b,
-                              int32_t rank);
+RLO_API bool rlo_layout_equal(const rlo_layout *a, const rlo_layout *b, int32_t rank);
 
 /** True for dense {rank-1,...,0} without padding, tiles or tail alignment. */
 RLO_API bool rlo_layout_is_row_major(const rlo_layout *layout, int32_t rank);

@@ -64,10 +64,9 @@ typedef struct rlo_mpi_link_options {
  *         a rank that is none of the communicator; RLO_OUT_OF_MEMORY; RLO_IO
  *         for a failure of MPI.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_mpi_link_create(MPI_Comm comm,
-                    const rlo_mpi_link_options *options,
-                    rlo_mpi_link **out_link);
+RLO_API RLO_NODISCARD rlo_status rlo_mpi_link_create(MPI_Comm comm,
+                                                     const rlo_mpi_link_options *options,
+                                                     rlo_mpi_link **out_link);
 
 /** Frees a link, which no exchange uses any more, and the memory that its
  *  exchanges shared. Collective, and before
@@ -91,8 +90,7 @@ RLO_API const rlo_exchange_link *rlo_mpi_link_get(const rlo_mpi_link *link);
  * @return RLO_OK if it is on all ranks; else the status of the lowest rank on
  *         which it is not.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_mpi_agree(rlo_mpi_link *link,
-                                               rlo_status status);
+RLO_API RLO_NODISCARD rlo_status rlo_mpi_agree(rlo_mpi_link *link, rlo_status status);
 
 /**
  * Redistributes an array once. Collective. Who does so many times makes a link
@@ -105,12 +103,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_mpi_agree(rlo_mpi_link *link,
  * @param memories  of each member.
  * @return as rlo_mpi_link_create, rlo_exchange_create and rlo_exchange_run.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_mpi_redistribute(MPI_Comm comm,
-                     rlo_redistribution *plan,
-                     const rlo_exchange_member *members,
-                     int64_t num_members,
-                     const rlo_exchange_memory *memories);
+RLO_API RLO_NODISCARD rlo_status rlo_mpi_redistribute(MPI_Comm comm, rlo_redistribution *plan,
+                                                      const rlo_exchange_member *members,
+                                                      int64_t num_members,
+                                                      const rlo_exchange_memory *memories);
 
 RLO_END_DECLS
 

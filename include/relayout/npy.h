@@ -48,10 +48,8 @@ typedef struct rlo_npy_header {
  *         struct_size that this library does not know. On failure *out_header
  *         is untouched.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_npy_parse(const void *bytes,
-                                               size_t size_bytes,
-                                               int64_t file_bytes,
-                                               rlo_npy_header *out_header);
+RLO_API RLO_NODISCARD rlo_status rlo_npy_parse(const void *bytes, size_t size_bytes,
+                                               int64_t file_bytes, rlo_npy_header *out_header);
 
 /**
  * Write the header for a dense unpadded row- or column-major array into
@@ -63,10 +61,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_npy_parse(const void *bytes,
  *                   (RLO_OUT_OF_RANGE, nothing written).
  * @return RLO_OK; RLO_OUT_OF_RANGE; RLO_UNSUPPORTED for another layout.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_npy_format(const rlo_shape *shape,
-                                                void *buffer,
-                                                size_t capacity,
-                                                size_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_npy_format(const rlo_shape *shape, void *buffer,
+                                                size_t capacity, size_t *out_bytes);
 
 /** The view that NumPy's description of an array in memory gives. Begin with
  *  RLO_NUMPY_VIEW_INIT. */
@@ -103,13 +99,10 @@ typedef struct rlo_numpy_view {
  *         available_bytes. On failure *out_view is untouched.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_from_numpy(const char *type,
-                     const int64_t *dims,
-                     const int64_t *strides_bytes,
-                     int32_t rank,
-                     int64_t available_bytes,
-                     rlo_numpy_view *out_view);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_from_numpy(const char *type, const int64_t *dims,
+                                                      const int64_t *strides_bytes, int32_t rank,
+                                                      int64_t available_bytes,
+                                                      rlo_numpy_view *out_view);
 
 RLO_END_DECLS
 

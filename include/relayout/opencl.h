@@ -69,10 +69,8 @@ typedef struct rlo_device_entry {
  * caller's own first OpenCL call must not run at the same time: drivers are
  * known that initialize themselves for one thread only (PoCL 3.1 and 6.0).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
-                                                 size_t entry_bytes,
-                                                 int32_t capacity,
-                                                 int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries, size_t entry_bytes,
+                                                 int32_t capacity, int32_t *out_count);
 
 /**
  * Finds a device by a part of its name, of its platform's or of its version,
@@ -85,16 +83,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
  *         RLO_INVALID_ARGUMENT; as rlo_device_list. Threads: as
  * rlo_device_list.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_device_find(const char *name,
-                                                 int32_t *out_device_number);
+RLO_API RLO_NODISCARD rlo_status rlo_device_find(const char *name, int32_t *out_device_number);
 
 /** Queries the properties of a device that planning uses.
  *  @param out_info  its struct_size is read: one of an older header receives
  *                   what it has room for.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or a struct_size that this
  *          library does not know; RLO_DEVICE. */
-RLO_API RLO_NODISCARD rlo_status rlo_device_query(cl_device_id device,
-                                                  rlo_device_info *out_info);
+RLO_API RLO_NODISCARD rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info);
 
 /** A cl_context and one of its devices, with the programs built for it. */
 typedef struct rlo_context rlo_context;
@@ -142,11 +138,9 @@ typedef struct rlo_context_options {
  *         context, or for invalid options; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_context_create(cl_context context,
-                   cl_device_id device,
-                   const rlo_context_options *options,
-                   rlo_context **out_context);
+RLO_API RLO_NODISCARD rlo_status rlo_context_create(cl_context context, cl_device_id device,
+                                                    const rlo_context_options *options,
+                                                    rlo_context **out_context);
 
 /**
  * Creates an OpenCL context and an rlo_context on it.
@@ -156,10 +150,9 @@ rlo_context_create(cl_context context,
  * @return as rlo_context_create; RLO_NOT_FOUND if there is no such device.
  * Threads: as rlo_device_list.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_context_create_default(int32_t device_number,
-                           const rlo_context_options *options,
-                           rlo_context **out_context);
+RLO_API RLO_NODISCARD rlo_status rlo_context_create_default(int32_t device_number,
+                                                            const rlo_context_options *options,
+                                                            rlo_context **out_context);
 
 /** Adds a reference; NULL is legal. Threads: safe. */
 RLO_API rlo_context *rlo_context_retain(rlo_context *context);
@@ -174,8 +167,7 @@ RLO_API void rlo_context_release(rlo_context *context);
 /** Borrow the objects of a context; NULL for NULL. */
 RLO_API cl_context rlo_context_cl_context(const rlo_context *context);
 RLO_API cl_device_id rlo_context_cl_device(const rlo_context *context);
-RLO_API const rlo_device_info *rlo_context_device_info(
-    const rlo_context *context);
+RLO_API const rlo_device_info *rlo_context_device_info(const rlo_context *context);
 
 /** Counters since the creation of the context; a snapshot. Begin with
  *  RLO_CONTEXT_STATS_INIT. */
@@ -203,8 +195,8 @@ typedef struct rlo_context_stats {
 /** Copies the counters.
  *  @param out_stats  as out_info of rlo_device_query.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT. Threads: safe. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_context_get_stats(const rlo_context *context, rlo_context_stats *out_stats);
+RLO_API RLO_NODISCARD rlo_status rlo_context_get_stats(const rlo_context *context,
+                                                       rlo_context_stats *out_stats);
 
 /**
  * Creates a device buffer within the context's memory budget. The caller
@@ -213,8 +205,7 @@ rlo_context_get_stats(const rlo_context *context, rlo_context_stats *out_stats);
  * @return RLO_OK; RLO_OUT_OF_MEMORY naming the bytes and the budget or the
  *         device's limit; RLO_INVALID_ARGUMENT; RLO_DEVICE.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_buffer_create(rlo_context *context,
-                                                   int64_t bytes,
+RLO_API RLO_NODISCARD rlo_status rlo_buffer_create(rlo_context *context, int64_t bytes,
                                                    cl_mem *out_buffer);
 /** Releases a buffer of rlo_buffer_create; NULL is legal. */
 RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
@@ -250,11 +241,9 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  *         of rlo_buffer_create and rlo_plan_prepare.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_plan_create(rlo_context *context,
-                const rlo_problem *problem,
-                const rlo_plan_options *options,
-                rlo_plan **out_plan);
+RLO_API RLO_NODISCARD rlo_status rlo_plan_create(rlo_context *context, const rlo_problem *problem,
+                                                 const rlo_plan_options *options,
+                                                 rlo_plan **out_plan);
 
 /**
  * Plans a segment sum for a context's device, as a plan of up to six steps that
@@ -266,11 +255,10 @@ rlo_plan_create(rlo_context *context,
  *                 and of the problems those that fill are measured.
  * @return as rlo_plan_create. Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_plan_create_segment_sum(rlo_context *context,
-                            const rlo_segment_sum *sum,
-                            const rlo_plan_options *options,
-                            rlo_plan **out_plan);
+RLO_API RLO_NODISCARD rlo_status rlo_plan_create_segment_sum(rlo_context *context,
+                                                             const rlo_segment_sum *sum,
+                                                             const rlo_plan_options *options,
+                                                             rlo_plan **out_plan);
 
 /** Adds a reference; NULL is legal. Threads: safe. */
 RLO_API rlo_plan *rlo_plan_retain(rlo_plan *plan);
@@ -314,8 +302,9 @@ typedef void (*rlo_plan_prepared_fn)(void *payload, rlo_status status);
  *         cannot start a thread; RLO_UNSUPPORTED in a child of fork.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare_async(
-    rlo_plan *plan, rlo_plan_prepared_fn callback, void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare_async(rlo_plan *plan,
+                                                        rlo_plan_prepared_fn callback,
+                                                        void *payload);
 
 /** Properties of a plan. Strings are borrowed from the plan. Begin with
  *  RLO_PLAN_INFO_INIT. */
@@ -347,17 +336,16 @@ typedef struct rlo_plan_info {
   int32_t num_steps;
 } rlo_plan_info;
 
-#define RLO_PLAN_INFO_INIT                                          \
-  {                                                                 \
-    sizeof(rlo_plan_info), NULL, NULL, NULL, RLO_DEVICE_CLASS_AUTO, \
-        RLO_PLAN_DECISION_ESTIMATE, 0.0, 0, 0, 0, 0, 0, 0, 0        \
+#define RLO_PLAN_INFO_INIT                                                                      \
+  {                                                                                             \
+    sizeof(rlo_plan_info), NULL, NULL, NULL, RLO_DEVICE_CLASS_AUTO, RLO_PLAN_DECISION_ESTIMATE, \
+        0.0, 0, 0, 0, 0, 0, 0, 0                                                                \
   }
 
 /** Copies the properties.
  *  @param out_info  as that of rlo_device_query.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT. Threads: safe. */
-RLO_API RLO_NODISCARD rlo_status rlo_plan_get_info(const rlo_plan *plan,
-                                                   rlo_plan_info *out_info);
+RLO_API RLO_NODISCARD rlo_status rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
 
 /**
  * Enqueues a plan, as the clEnqueue functions do.
@@ -393,15 +381,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_plan_get_info(const rlo_plan *plan,
  *         planned for such memory. On failure nothing was enqueued and
  *         *out_event is unchanged. Threads: safe, on one plan too.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,
-                                             cl_command_queue queue,
-                                             cl_mem src,
-                                             int64_t src_offset_bytes,
-                                             cl_mem dst,
-                                             int64_t dst_offset_bytes,
-                                             cl_uint num_wait,
-                                             const cl_event *wait_list,
-                                             cl_event *out_event);
+RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan, cl_command_queue queue, cl_mem src,
+                                             int64_t src_offset_bytes, cl_mem dst,
+                                             int64_t dst_offset_bytes, cl_uint num_wait,
+                                             const cl_event *wait_list, cl_event *out_event);
 
 /**
  * Measures how fast a device copies: the limit that relayouts are compared
@@ -416,9 +399,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan,
  * @return RLO_OK; RLO_INVALID_ARGUMENT; or a failure of rlo_buffer_create,
  *         rlo_plan_create or rlo_enqueue.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_copy_limit(rlo_context *context,
-                                                int64_t bytes,
-                                                int32_t rounds,
+RLO_API RLO_NODISCARD rlo_status rlo_copy_limit(rlo_context *context, int64_t bytes, int32_t rounds,
                                                 double *out_gb_per_s);
 
 /** The operands of an enqueue. Begin with RLO_OPERANDS_INIT. */
@@ -463,13 +444,10 @@ typedef struct rlo_operands {
  *         failures are found before that. *out_event is unchanged on failure.
  * Threads: safe, on one plan too.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_enqueue_operands(rlo_plan *plan,
-                     cl_command_queue queue,
-                     const rlo_operands *operands,
-                     cl_uint num_wait,
-                     const cl_event *wait_list,
-                     cl_event *out_event);
+RLO_API RLO_NODISCARD rlo_status rlo_enqueue_operands(rlo_plan *plan, cl_command_queue queue,
+                                                      const rlo_operands *operands,
+                                                      cl_uint num_wait, const cl_event *wait_list,
+                                                      cl_event *out_event);
 
 /*
  * Wisdom: the fastest family and schedule for each problem that rlo_plan_create
@@ -489,27 +467,20 @@ rlo_enqueue_operands(rlo_plan *plan,
  *         it imported.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_context_import_wisdom(rlo_context *context,
-                          const char *text,
-                          size_t num_bytes,
-                          int32_t *out_taken,
-                          int32_t *out_ignored);
+RLO_API RLO_NODISCARD rlo_status rlo_context_import_wisdom(rlo_context *context, const char *text,
+                                                           size_t num_bytes, int32_t *out_taken,
+                                                           int32_t *out_ignored);
 
 /** Prints the context's wisdom; snprintf rules, as rlo_shape_format: returns
  * the length without the NUL, 0 for a NULL context. The length may grow between
  * two calls if another thread measures. Threads: safe. */
-RLO_API size_t rlo_context_export_wisdom(const rlo_context *context,
-                                         char *buffer,
-                                         size_t capacity);
+RLO_API size_t rlo_context_export_wisdom(const rlo_context *context, char *buffer, size_t capacity);
 
 /** Imports a file of wisdom, as rlo_context_import_wisdom does.
  *  @return also RLO_NOT_FOUND if there is no such file; RLO_IO;
  *          RLO_OUT_OF_RANGE beyond 64 MiB. Threads: safe. */
-RLO_API RLO_NODISCARD rlo_status rlo_context_load_wisdom(rlo_context *context,
-                                                         const char *path,
-                                                         int32_t *out_taken,
-                                                         int32_t *out_ignored);
+RLO_API RLO_NODISCARD rlo_status rlo_context_load_wisdom(rlo_context *context, const char *path,
+                                                         int32_t *out_taken, int32_t *out_ignored);
 
 /**
  * Merges the context's wisdom into a file: the records of other devices and
@@ -523,8 +494,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_context_load_wisdom(rlo_context *context,
  *         RLO_OUT_OF_MEMORY.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_context_save_wisdom(rlo_context *context,
-                                                         const char *path);
+RLO_API RLO_NODISCARD rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path);
 
 /** Deletes the context's wisdom. Existing plans do not change. NULL is legal.
  *  Threads: safe. */
@@ -539,13 +509,9 @@ RLO_API void rlo_context_clear_wisdom(rlo_context *context);
  *         RLO_OUT_OF_MEMORY.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_context_explain(rlo_context *context,
-                    const rlo_problem *problem,
-                    const rlo_plan_options *options,
-                    int64_t src_alignment_bytes,
-                    int64_t dst_alignment_bytes,
-                    rlo_plan_report **out_report);
+RLO_API RLO_NODISCARD rlo_status rlo_context_explain(
+    rlo_context *context, const rlo_problem *problem, const rlo_plan_options *options,
+    int64_t src_alignment_bytes, int64_t dst_alignment_bytes, rlo_plan_report **out_report);
 
 /*
  * The directory of compiled programs (rlo_context_options.cache_dir). These
@@ -577,8 +543,7 @@ typedef struct rlo_cache_info {
  *         RLO_INVALID_ARGUMENT if out_info is NULL or of a struct_size that
  *         this library does not know; RLO_OUT_OF_MEMORY; RLO_IO.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_cache_inspect(const char *path,
-                                                   rlo_cache_info *out_info);
+RLO_API RLO_NODISCARD rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info);
 
 /**
  * Deletes the entries of a cache directory and leftover temporary files. Other
@@ -590,8 +555,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_cache_inspect(const char *path,
  *         anything is deleted, for such a struct_size; RLO_OUT_OF_MEMORY;
  *         RLO_IO.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_cache_clear(const char *path,
-                                                 rlo_cache_info *out_info);
+RLO_API RLO_NODISCARD rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info);
 
 RLO_END_DECLS
 

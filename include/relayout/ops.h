@@ -33,8 +33,7 @@ RLO_BEGIN_DECLS
  * RLO_UNSUPPORTED for too many physical dimensions;
  * RLO_OVERFLOW; or what rlo_shape_validate returns. Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src,
-                                                    const rlo_shape *dst,
+RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src, const rlo_shape *dst,
                                                     const int32_t *permutation,
                                                     rlo_problem *out_problem);
 
@@ -56,16 +55,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_relayout_lower(const rlo_shape *src,
  */
 
 /** y(i) = x(j) with j[permutation[k]] = i[k]. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation);
 
 /**
  * The same elements in the same row-major order.
  * @param dims  `rank` sizes; one of them may be -1, for the quotient of the
  *              element count and the other sizes.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_reshape(rlo_chain *chain,
-                                                   const int64_t *dims,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_reshape(rlo_chain *chain, const int64_t *dims,
                                                    int32_t rank);
 
 /**
@@ -75,10 +72,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_reshape(rlo_chain *chain,
  * for the edges.
  * @param strides  not 0; negative ones walk backwards; NULL for all 1.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_slice(rlo_chain *chain,
-                                                 const int64_t *begin,
-                                                 const int64_t *end,
-                                                 const int64_t *strides);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_slice(rlo_chain *chain, const int64_t *begin,
+                                                 const int64_t *end, const int64_t *strides);
 
 /**
  * XLA's Pad: interior[k] fills between elements, low[k] before the first and
@@ -89,10 +84,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_slice(rlo_chain *chain,
  *              the type's value takes; NULL for all bits 0.
  * @return also RLO_INVALID_ARGUMENT for a result of negative size.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_pad(rlo_chain *chain,
-                                               const int64_t *low,
-                                               const int64_t *high,
-                                               const int64_t *interior,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_pad(rlo_chain *chain, const int64_t *low,
+                                               const int64_t *high, const int64_t *interior,
                                                const void *fill);
 
 /**
@@ -106,24 +99,20 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_pad(rlo_chain *chain,
  * @param begin, dims  `rank` each.
  * @return also RLO_OUT_OF_RANGE for a box that leaves the array.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_place(rlo_chain *chain,
-                                                 const int64_t *begin,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_place(rlo_chain *chain, const int64_t *begin,
                                                  const int64_t *dims);
 
 /** y(i) = x(j) with j[k] = n - 1 - i[k] for the dimensions named, else i[k].
  *  @param dims  `count` different dimensions. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_reverse(rlo_chain *chain,
-                                                   const int32_t *dims,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_reverse(rlo_chain *chain, const int32_t *dims,
                                                    int32_t count);
 
 /** y(i) = x(j) with j[k] = (i[k] - s) modulo n: NumPy's roll.
  *  @param shifts  `count` shifts, of any sign and size; those of one dimension
  *                 add up to its s.
  *  @param dims    `count` dimensions. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_roll(rlo_chain *chain,
-                                                const int64_t *shifts,
-                                                const int32_t *dims,
-                                                int32_t count);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_roll(rlo_chain *chain, const int64_t *shifts,
+                                                const int32_t *dims, int32_t count);
 
 /**
  * XLA's BroadcastInDim: y(i) = x(j) with j[k] = 0 if n is 1, else
@@ -133,20 +122,15 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_roll(rlo_chain *chain,
  *                   of size n, or of any size if n is 1; -1 is the last of
  *                   the result.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_chain_broadcast_in_dim(rlo_chain *chain,
-                           const int64_t *dims,
-                           int32_t rank,
-                           const int32_t *from_dims);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain, const int64_t *dims,
+                                                            int32_t rank, const int32_t *from_dims);
 
 /** The whole array `times[k]` times in each dimension: j[k] = i[k] mod n.
  *  @param times  rank entries, none negative. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_tile(rlo_chain *chain,
-                                                const int64_t *times);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_tile(rlo_chain *chain, const int64_t *times);
 
 /** Each element `times[k]` times in each dimension: j[k] = i[k] / times[k]. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_repeat(rlo_chain *chain,
-                                                  const int64_t *times);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_repeat(rlo_chain *chain, const int64_t *times);
 
 /**
  * Concatenates arrays of one type along one dimension; their other dimensions
@@ -154,32 +138,23 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_repeat(rlo_chain *chain,
  * its own. Each part lowers to one problem.
  * @param others  `count` chains, copied; the chain itself may be among them.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_chain_concatenate(rlo_chain *chain,
-                      const rlo_chain *const *others,
-                      int32_t count,
-                      int32_t dim);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_concatenate(rlo_chain *chain,
+                                                       const rlo_chain *const *others,
+                                                       int32_t count, int32_t dim);
 
 /** Stacks arrays of one shape along a new dimension `dim` of the result, which
  *  has one more than x: -1 puts it last. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_stack(rlo_chain *chain,
-                                                 const rlo_chain *const *others,
-                                                 int32_t count,
-                                                 int32_t dim);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_stack(rlo_chain *chain, const rlo_chain *const *others,
+                                                 int32_t count, int32_t dim);
 
 /** Part `part` of an array that is split along a dimension: sizes[part] slices
  *  from index sizes[0] + ... + sizes[part - 1] on.
  *  @param sizes  `count` sizes that add up to n, none negative. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_split(rlo_chain *chain,
-                                                 const int64_t *sizes,
-                                                 int32_t count,
-                                                 int32_t dim,
-                                                 int32_t part);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_split(rlo_chain *chain, const int64_t *sizes,
+                                                 int32_t count, int32_t dim, int32_t part);
 
 /** Slice `index` of a dimension; the result does not have that dimension. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_unstack(rlo_chain *chain,
-                                                   int32_t dim,
-                                                   int64_t index);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_unstack(rlo_chain *chain, int32_t dim, int64_t index);
 
 /**
  * TensorFlow's SpaceToDepth for any number of spatial dimensions: all but
@@ -190,14 +165,12 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_unstack(rlo_chain *chain,
  * @param channel_dim  1 for NCHW, rank - 1 for NHWC; any but 0. The rank is at
  *                     least 2.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
-                                                          int64_t block,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_depth(rlo_chain *chain, int64_t block,
                                                           int32_t channel_dim);
 
 /** The inverse of space_to_depth. block ^ (number of spatial dimensions)
  * divides the channels. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
-                                                          int64_t block,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_depth_to_space(rlo_chain *chain, int64_t block,
                                                           int32_t channel_dim);
 
 /**
@@ -209,18 +182,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
  *                dimension has; count is below the rank.
  * @param low, high  `count` numbers, none negative; NULL for all 0.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
-                                                          const int64_t *blocks,
-                                                          const int64_t *low,
-                                                          const int64_t *high,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_batch(rlo_chain *chain, const int64_t *blocks,
+                                                          const int64_t *low, const int64_t *high,
                                                           int32_t count);
 
 /** The inverse of space_to_batch: the product of the blocks divides the batch;
  *  `low` and `high` are cropped. */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
-                                                          const int64_t *blocks,
-                                                          const int64_t *low,
-                                                          const int64_t *high,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_batch_to_space(rlo_chain *chain, const int64_t *blocks,
+                                                          const int64_t *low, const int64_t *high,
                                                           int32_t count);
 
 /** How a mirror pad repeats the edge. */
@@ -240,10 +209,8 @@ typedef enum rlo_mirror {
  *                   or n (symmetric); NULL for all 0.
  * @return also RLO_UNSUPPORTED beyond RLO_CHAIN_MAX_PARTS.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
-                                                      const int64_t *low,
-                                                      const int64_t *high,
-                                                      rlo_mirror mirror);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_mirror_pad(rlo_chain *chain, const int64_t *low,
+                                                      const int64_t *high, rlo_mirror mirror);
 
 /**
  * Operations that compute. The numbers follow the rules of rlo_arithmetic
@@ -292,12 +259,10 @@ typedef struct rlo_combine_options {
  *         RLO_UNSUPPORTED for a destination type without a zero.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_relayout_combine(const rlo_shape *src,
-                     const rlo_shape *dst,
-                     const int32_t *permutation,
-                     const rlo_combine_options *options,
-                     rlo_problem *out_problem);
+RLO_API RLO_NODISCARD rlo_status rlo_relayout_combine(const rlo_shape *src, const rlo_shape *dst,
+                                                      const int32_t *permutation,
+                                                      const rlo_combine_options *options,
+                                                      rlo_problem *out_problem);
 
 /**
  * Lowers a chain that computes: as rlo_chain_lower, with
@@ -311,11 +276,9 @@ rlo_relayout_combine(const rlo_shape *src,
  *         another type than the chain: a fill is neither scaled nor added.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_chain_combine(const rlo_chain *chain,
-                  const rlo_shape *dst,
-                  const rlo_combine_options *options,
-                  rlo_problem_list **out_list);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_combine(const rlo_chain *chain, const rlo_shape *dst,
+                                                   const rlo_combine_options *options,
+                                                   rlo_problem_list **out_list);
 
 /**
  * The sum of `count` arrays of one logical shape, each in its own type and
@@ -326,10 +289,8 @@ rlo_chain_combine(const rlo_chain *chain,
  *         RLO_UNSUPPORTED for several of pred or of integers below a byte.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
-                                                 int32_t count,
-                                                 const rlo_shape *dst,
-                                                 rlo_problem_list **out_list);
+RLO_API RLO_NODISCARD rlo_status rlo_add_n_lower(const rlo_shape *const *srcs, int32_t count,
+                                                 const rlo_shape *dst, rlo_problem_list **out_list);
 
 /**
  * y(i) = x(i) in another element type, of that type's usual size; the fills of
@@ -339,8 +300,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
  *         converted to a type that does not hold every value of its operands: a
  *         chain rounds once, at its end.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_convert(rlo_chain *chain,
-                                                   rlo_dtype dtype);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_convert(rlo_chain *chain, rlo_dtype dtype);
 
 /**
  * y(i) = the sum of x over the dimensions named; the sum over no element is 0.
@@ -354,9 +314,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_convert(rlo_chain *chain,
  * has padded or concatenated, or has converted to a type that does not hold
  *         every value of its operand.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain,
-                                               const int32_t *dims,
-                                               int32_t count,
+RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain, const int32_t *dims, int32_t count,
                                                bool keep_dims);
 
 /*
@@ -402,10 +360,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_sum(rlo_chain *chain,
  *         not s32 or s64 of their own width, or for batch dimensions that
  *         differ; RLO_OUT_OF_RANGE for a dim or batch_dims that does not exist.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_chain_gather(rlo_chain *chain,
-                                                  const rlo_shape *indices,
-                                                  int32_t dim,
-                                                  int32_t batch_dims);
+RLO_API RLO_NODISCARD rlo_status rlo_chain_gather(rlo_chain *chain, const rlo_shape *indices,
+                                                  int32_t dim, int32_t batch_dims);
 
 /**
  * The shape of a segment sum.
@@ -425,12 +381,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_gather(rlo_chain *chain,
  *         added, and beyond RLO_MAX_RANK; or what rlo_shape_validate returns.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_infer(const rlo_shape *src,
-                                                       const rlo_shape *ids,
-                                                       int32_t dim,
-                                                       int32_t batch_dims,
-                                                       int64_t num_segments,
-                                                       rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_infer(const rlo_shape *src, const rlo_shape *ids,
+                                                       int32_t dim, int32_t batch_dims,
+                                                       int64_t num_segments, rlo_shape *out_shape);
 
 /**
  * A segment sum, lowered. Equivalent loop, with x the destination and y the
@@ -463,13 +416,10 @@ typedef struct rlo_segment_sum rlo_segment_sum;
  *         RLO_MAX_AXES, RLO_MAX_TERMS or RLO_MAX_GUARDS, or for a type of dst
  *         without a zero; RLO_OVERFLOW; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_segment_sum_create(const rlo_shape *src,
-                       const rlo_shape *ids,
-                       int32_t dim,
-                       int32_t batch_dims,
-                       const rlo_shape *dst,
-                       rlo_segment_sum **out_sum);
+RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_create(const rlo_shape *src, const rlo_shape *ids,
+                                                        int32_t dim, int32_t batch_dims,
+                                                        const rlo_shape *dst,
+                                                        rlo_segment_sum **out_sum);
 
 /** Give a segment sum back; NULL is legal. */
 RLO_API void rlo_segment_sum_release(rlo_segment_sum *sum);
@@ -489,8 +439,7 @@ RLO_API void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
 /** The problems that make the destination out of the rows (operand 0) and the
  *  order (operand 1, which they load): zeros, and the sum over them. Borrowed.
  */
-RLO_API const rlo_problem_list *rlo_segment_sum_problems(
-    const rlo_segment_sum *sum);
+RLO_API const rlo_problem_list *rlo_segment_sum_problems(const rlo_segment_sum *sum);
 
 /**
  * Inverts the ids on the host. `order` receives, as signed integers of
@@ -500,16 +449,17 @@ RLO_API const rlo_problem_list *rlo_segment_sum_problems(
  * @param order  order_bytes bytes, aligned for its integers.
  * @return RLO_OK; RLO_OUT_OF_MEMORY. Threads: safe on distinct memory.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_order_host(
-    const rlo_segment_sum *sum, const void *ids, void *order);
+RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_order_host(const rlo_segment_sum *sum,
+                                                            const void *ids, void *order);
 
 /**
  * Order and sum on the host.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo_problem_run_host returns.
  *         Threads: safe on distinct memory.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_run_host(
-    const rlo_segment_sum *sum, const void *src, const void *ids, void *dst);
+RLO_API RLO_NODISCARD rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum,
+                                                          const void *src, const void *ids,
+                                                          void *dst);
 
 RLO_END_DECLS
 

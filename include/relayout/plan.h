@@ -57,10 +57,10 @@ typedef struct rlo_device_info {
   int64_t near_cache_bytes;
 } rlo_device_info;
 
-#define RLO_DEVICE_INFO_INIT                                                   \
-  {                                                                            \
-    sizeof(rlo_device_info), RLO_DEVICE_CLASS_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        false, false, false, false, false, false, false, 0                     \
+#define RLO_DEVICE_INFO_INIT                                                                 \
+  {                                                                                          \
+    sizeof(rlo_device_info), RLO_DEVICE_CLASS_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false, \
+        false, false, false, false, false, 0                                                 \
   }
 
 /** The effort spent on a plan. */
@@ -122,10 +122,10 @@ typedef struct rlo_plan_options {
   int64_t max_scratch_bytes;
 } rlo_plan_options;
 
-#define RLO_PLAN_OPTIONS_INIT                                    \
-  {                                                              \
-    sizeof(rlo_plan_options), NULL, RLO_DEVICE_CLASS_AUTO, NULL, \
-        RLO_EFFORT_ESTIMATE, 0.0, false, 0                       \
+#define RLO_PLAN_OPTIONS_INIT                                                                     \
+  {                                                                                               \
+    sizeof(rlo_plan_options), NULL, RLO_DEVICE_CLASS_AUTO, NULL, RLO_EFFORT_ESTIMATE, 0.0, false, \
+        0                                                                                         \
   }
 
 /** The planner's assessment of one family. */
@@ -189,13 +189,9 @@ typedef struct rlo_plan_report {
  *         max_scratch_bytes.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_plan_explain(const rlo_problem *problem,
-                 const rlo_device_info *device,
-                 const rlo_plan_options *options,
-                 int64_t src_alignment_bytes,
-                 int64_t dst_alignment_bytes,
-                 rlo_plan_report **out_report);
+RLO_API RLO_NODISCARD rlo_status rlo_plan_explain(
+    const rlo_problem *problem, const rlo_device_info *device, const rlo_plan_options *options,
+    int64_t src_alignment_bytes, int64_t dst_alignment_bytes, rlo_plan_report **out_report);
 
 /** Releases a report; NULL is legal. */
 RLO_API void rlo_plan_report_release(rlo_plan_report *report);
@@ -251,10 +247,8 @@ typedef void (*rlo_wisdom_fn)(void *payload, const rlo_wisdom_record *record);
  *         calls for the lines before it.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_wisdom_read(const char *text,
-                                                 size_t num_bytes,
-                                                 rlo_wisdom_fn fn,
-                                                 void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_wisdom_read(const char *text, size_t num_bytes,
+                                                 rlo_wisdom_fn fn, void *payload);
 
 /** The hash of this library's families, schedules and kernels. Records with
  *  another one are ignored. */

@@ -242,9 +242,7 @@ RLO_API int64_t rlo_problem_index_bytes(const rlo_problem *problem);
 
 /** Called after each rewriting step with its name ("merge axes 1 and 2") and
  * the problem, both borrowed for the call. */
-typedef void (*rlo_problem_trace_fn)(void *payload,
-                                     const char *step,
-                                     const rlo_problem *after);
+typedef void (*rlo_problem_trace_fn)(void *payload, const char *step, const rlo_problem *after);
 
 /**
  * Rewrites a problem into its canonical form: the same cells get the same
@@ -267,11 +265,10 @@ typedef void (*rlo_problem_trace_fn)(void *payload,
  *         RLO_UNSUPPORTED beyond RLO_MAX_AXES, or for a destination type that
  *         has no zero. On failure *problem is unchanged. Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_problem_canonicalize(rlo_problem *problem,
-                         int32_t max_unit_bits,
-                         rlo_problem_trace_fn trace,
-                         void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_problem_canonicalize(rlo_problem *problem,
+                                                          int32_t max_unit_bits,
+                                                          rlo_problem_trace_fn trace,
+                                                          void *payload);
 
 /** Tells if the box has no points. */
 RLO_API bool rlo_problem_is_empty(const rlo_problem *problem);
@@ -319,11 +316,8 @@ RLO_API uint64_t rlo_problem_hash(const rlo_problem *problem);
  *         for a problem that computes, also what rlo_problem_canonicalize
  *         returns. Threads: safe on distinct destinations.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_run_host(const rlo_problem *problem,
-                                              const void *src,
-                                              const void *indices,
-                                              void *dst,
-                                              int32_t num_threads);
+RLO_API RLO_NODISCARD rlo_status rlo_run_host(const rlo_problem *problem, const void *src,
+                                              const void *indices, void *dst, int32_t num_threads);
 
 /**
  * Runs a problem on the host: the loop above, point by point, with the bytes of
@@ -334,8 +328,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_run_host(const rlo_problem *problem,
  *         lies outside its memory; for one that computes, also what
  *         rlo_problem_canonicalize returns. Threads: safe on distinct memory.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst);
+RLO_API RLO_NODISCARD rlo_status rlo_problem_run_host(const rlo_problem *problem, const void *src,
+                                                      void *dst);
 
 /**
  * Runs a problem that loads indices; rlo_problem_run_host returns
@@ -343,11 +337,9 @@ rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst);
  * @param indices  problem->index_bytes bytes, borrowed, at any alignment; NULL
  *                 only if that is 0 or nothing is loaded. Does not overlap dst.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_problem_run_host_indexed(const rlo_problem *problem,
-                             const void *src,
-                             const void *indices,
-                             void *dst);
+RLO_API RLO_NODISCARD rlo_status rlo_problem_run_host_indexed(const rlo_problem *problem,
+                                                              const void *src, const void *indices,
+                                                              void *dst);
 
 /**
  * Tells if every unit of the source is read at most once, judged by
@@ -356,8 +348,8 @@ rlo_problem_run_host_indexed(const rlo_problem *problem,
  * @return RLO_OK; or what rlo_problem_canonicalize returns.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
+RLO_API RLO_NODISCARD rlo_status rlo_problem_reads_once(const rlo_problem *problem,
+                                                        bool *out_reads_once);
 
 /**
  * Computes the adjoint of a problem: its two maps exchanged. Equivalent loop:
@@ -385,15 +377,12 @@ rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
  *         or for a clamp; or what rlo_problem_canonicalize returns. Threads:
  * safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_problem_adjoint(const rlo_problem *problem,
-                                                     rlo_dtype sum_type,
+RLO_API RLO_NODISCARD rlo_status rlo_problem_adjoint(const rlo_problem *problem, rlo_dtype sum_type,
                                                      rlo_problem *out_problem);
 
 /** Print a problem for people, several lines, each ending in a newline;
  *  snprintf rules, as rlo_shape_format. */
-RLO_API size_t rlo_problem_format(const rlo_problem *problem,
-                                  char *buffer,
-                                  size_t capacity);
+RLO_API size_t rlo_problem_format(const rlo_problem *problem, char *buffer, size_t capacity);
 
 RLO_END_DECLS
 

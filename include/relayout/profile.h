@@ -62,8 +62,7 @@ typedef void (*rlo_profile_fn)(const rlo_profile_entry *entry, void *payload);
  * @return RLO_OK; RLO_ALREADY_EXISTS if one is open; RLO_INVALID_ARGUMENT for a
  *         NULL, or from within an rlo_profile_fn of the engine. Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_profile_begin(rlo_engine *engine,
-                                                   rlo_profile_fn on_run,
+RLO_API RLO_NODISCARD rlo_status rlo_profile_begin(rlo_engine *engine, rlo_profile_fn on_run,
                                                    void *payload);
 
 /** Ends the profile of an engine: after this no call is made. @return RLO_OK;
@@ -85,8 +84,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_profile_end(rlo_engine *engine);
  * @return RLO_OK; RLO_NOT_FOUND if the run has no commands, or one has failed
  *         or was not measured; RLO_INVALID_ARGUMENT for a NULL. Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_profile_device_time(
-    const rlo_profile_entry *entry, int64_t *out_begin_ns, int64_t *out_ns);
+RLO_API RLO_NODISCARD rlo_status rlo_profile_device_time(const rlo_profile_entry *entry,
+                                                         int64_t *out_begin_ns, int64_t *out_ns);
 
 RLO_END_DECLS
 

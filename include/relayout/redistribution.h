@@ -59,8 +59,7 @@ typedef struct rlo_redistribution_piece {
 
 /** Takes a piece. A status other than RLO_OK ends the walk, which returns it.
  */
-typedef rlo_status (*rlo_redistribution_fn)(
-    void *payload, const rlo_redistribution_piece *piece);
+typedef rlo_status (*rlo_redistribution_fn)(void *payload, const rlo_redistribution_piece *piece);
 
 /** Totals of a plan. A piece that another device sends is a message. Begin with
  *  RLO_REDISTRIBUTION_COST_INIT. */
@@ -96,8 +95,8 @@ typedef struct rlo_redistribution_cost {
  *          element type; RLO_UNSUPPORTED for an unreduced destination; the
  *          statuses of rlo_sharding_validate; RLO_OUT_OF_MEMORY. On failure
  *          *out_plan is NULL. */
-RLO_API RLO_NODISCARD rlo_status rlo_redistribution_create(
-    const rlo_redistribution_options *options, rlo_redistribution **out_plan);
+RLO_API RLO_NODISCARD rlo_status
+rlo_redistribution_create(const rlo_redistribution_options *options, rlo_redistribution **out_plan);
 
 /**
  * Makes the adjoint of a plan: the redistribution of gradients from its
@@ -118,10 +117,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_redistribution_create(
  *         box of a list, since boxes have no form for summands; as
  *         rlo_redistribution_create. On failure *out_adjoint is NULL.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
-                                  bool sums_copies,
-                                  rlo_redistribution **out_adjoint);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_create_adjoint(
+    const rlo_redistribution *plan, bool sums_copies, rlo_redistribution **out_adjoint);
 
 /** Adds a reference and returns the plan; NULL for NULL. */
 RLO_API rlo_redistribution *rlo_redistribution_retain(rlo_redistribution *plan);
@@ -136,20 +133,18 @@ RLO_API int64_t rlo_redistribution_num_devices(const rlo_redistribution *plan);
  *  in the order of the source's tiles. Takes time of the order of their number.
  *  @return RLO_OK; RLO_OUT_OF_RANGE for a device that takes no part; what
  *          `fn` returned. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_visit_receives(const rlo_redistribution *plan,
-                                  int64_t device,
-                                  rlo_redistribution_fn fn,
-                                  void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan,
+                                                                   int64_t device,
+                                                                   rlo_redistribution_fn fn,
+                                                                   void *payload);
 
 /** Visits the pieces of a device's source that it sends, what it keeps
  *  included, in the order of the destination's tiles. Otherwise as
  *  rlo_redistribution_visit_receives. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_visit_sends(const rlo_redistribution *plan,
-                               int64_t device,
-                               rlo_redistribution_fn fn,
-                               void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan,
+                                                                int64_t device,
+                                                                rlo_redistribution_fn fn,
+                                                                void *payload);
 
 /* The work for a piece, as problems on one device. A message is the piece's
  * box as a packed row-major array, by the destination's dimensions and in its
@@ -160,10 +155,8 @@ rlo_redistribution_visit_sends(const rlo_redistribution *plan,
 
 /** From the device's source to a message. */
 RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_lower_send(const rlo_redistribution *plan,
-                              int64_t device,
-                              const rlo_redistribution_piece *piece,
-                              rlo_problem_list **out_list);
+rlo_redistribution_lower_send(const rlo_redistribution *plan, int64_t device,
+                              const rlo_redistribution_piece *piece, rlo_problem_list **out_list);
 
 /** From a message to the device's destination. What belongs to other pieces
  *  stays as it is. A piece of addend 0 is written; later addends are added, by
@@ -171,40 +164,32 @@ rlo_redistribution_lower_send(const rlo_redistribution *plan,
  *  @param fills  true for the first piece of a destination: the slots that hold
  *                no element take the layout's fill. It is written to the whole
  *                destination, if there are such slots. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_lower_receive(const rlo_redistribution *plan,
-                                 int64_t device,
-                                 const rlo_redistribution_piece *piece,
-                                 bool fills,
-                                 rlo_problem_list **out_list);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_lower_receive(
+    const rlo_redistribution *plan, int64_t device, const rlo_redistribution_piece *piece,
+    bool fills, rlo_problem_list **out_list);
 
 /** From the source of one device to the destination of another one, which may
  * be the same: for a piece that stays, and between devices whose memories one
  *  device can access. Otherwise as rlo_redistribution_lower_receive. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_lower_move(const rlo_redistribution *plan,
-                              int64_t sender,
-                              int64_t receiver,
-                              const rlo_redistribution_piece *piece,
-                              bool fills,
-                              rlo_problem_list **out_list);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_lower_move(
+    const rlo_redistribution *plan, int64_t sender, int64_t receiver,
+    const rlo_redistribution_piece *piece, bool fills, rlo_problem_list **out_list);
 
 /** Writes the layout's fill to the device's whole destination, if there are
  *  slots that hold no element, else a list of no problem: for pieces that come
  *  in any order, before the first of them. It reads no operand.
  *  @return also RLO_INVALID_ARGUMENT for an array without dimensions, of which
  *          a device has one piece or none. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_redistribution_lower_fill(const rlo_redistribution *plan,
-                              int64_t device,
-                              rlo_problem_list **out_list);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_lower_fill(const rlo_redistribution *plan,
+                                                               int64_t device,
+                                                               rlo_problem_list **out_list);
 
 /** Adds up the plan of all devices.
  *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_OUT_OF_MEMORY;
  *          RLO_INVALID_ARGUMENT for a struct_size that this library does not
  *          know. */
-RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(
-    const rlo_redistribution *plan, rlo_redistribution_cost *out_cost);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
+                                                            rlo_redistribution_cost *out_cost);
 
 /** The number of devices up to which rlo_redistribution_relabel finds the best
  *  assignment, and the largest piece of which it does. */
@@ -226,8 +211,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(
  *         RLO_RELABEL_MAX_PIECE_BYTES; RLO_OUT_OF_MEMORY. On failure the
  *         contents of out_devices are undefined.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_redistribution_relabel(
-    const rlo_redistribution *plan, int64_t *out_devices);
+RLO_API RLO_NODISCARD rlo_status rlo_redistribution_relabel(const rlo_redistribution *plan,
+                                                            int64_t *out_devices);
 
 RLO_END_DECLS
 

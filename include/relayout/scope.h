@@ -49,8 +49,7 @@ typedef struct rlo_scope rlo_scope;
  * @param out_scope  released by rlo_scope_end.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_scope_begin(rlo_engine *engine,
-                                                 rlo_scope **out_scope);
+RLO_API RLO_NODISCARD rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope);
 
 /**
  * Makes one reference to a tensor outlive the scope. The reference of the
@@ -61,8 +60,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_scope_begin(rlo_engine *engine,
  * a scope that is not open on this thread, or one around the call from which
  * this function is called; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_scope_keep(rlo_scope *scope,
-                                                rlo_tensor *tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor);
 
 /**
  * Ends a scope: releases the references that it holds, the last one first. NULL

@@ -88,11 +88,10 @@ typedef struct rlo_service_options {
  *         struct_size; RLO_OUT_OF_RANGE for a budget below the smallest;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_service_create(rlo_context *const *contexts,
-                   int32_t num_contexts,
-                   const rlo_service_options *options,
-                   rlo_service **out_service);
+RLO_API RLO_NODISCARD rlo_status rlo_service_create(rlo_context *const *contexts,
+                                                    int32_t num_contexts,
+                                                    const rlo_service_options *options,
+                                                    rlo_service **out_service);
 
 /** Adds a reference and returns `service`; NULL is legal. */
 RLO_API rlo_service *rlo_service_retain(rlo_service *service);
@@ -110,8 +109,7 @@ RLO_API void rlo_service_cancel_all(rlo_service *service);
  * @param out_is_idle  whether all have ended; may be NULL.
  * @return RLO_OK, also after the timeout; RLO_INVALID_ARGUMENT for a NULL.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_service_drain(rlo_service *service,
-                                                   int64_t timeout_ms,
+RLO_API RLO_NODISCARD rlo_status rlo_service_drain(rlo_service *service, int64_t timeout_ms,
                                                    bool *out_is_idle);
 
 /** Begin with RLO_JOB_OPTIONS_INIT. */
@@ -199,13 +197,12 @@ typedef struct rlo_job_estimate {
  *         budgets. Threads: safe (pure, but for the default budget, which asks
  *         the system for its free memory, and for a journal).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_job_estimate_make(const rlo_problem *problem,
-                      const rlo_storage_traits *src,
-                      const rlo_storage_traits *dst,
-                      const rlo_service_options *service_options,
-                      const rlo_job_options *job_options,
-                      rlo_job_estimate *out_estimate);
+RLO_API RLO_NODISCARD rlo_status rlo_job_estimate_make(const rlo_problem *problem,
+                                                       const rlo_storage_traits *src,
+                                                       const rlo_storage_traits *dst,
+                                                       const rlo_service_options *service_options,
+                                                       const rlo_job_options *job_options,
+                                                       rlo_job_estimate *out_estimate);
 
 /**
  * Checks a job and puts it into the queue.
@@ -230,13 +227,11 @@ rlo_job_estimate_make(const rlo_problem *problem,
  *         it; RLO_DATA_LOSS if the file is no journal; RLO_UNSUPPORTED for one
  *         of another version; RLO_IO.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_service_submit(rlo_service *service,
-                   const rlo_problem *problem,
-                   rlo_storage *src,
-                   rlo_storage *dst,
-                   const rlo_job_options *options,
-                   rlo_job **out_job);
+RLO_API RLO_NODISCARD rlo_status rlo_service_submit(rlo_service *service,
+                                                    const rlo_problem *problem, rlo_storage *src,
+                                                    rlo_storage *dst,
+                                                    const rlo_job_options *options,
+                                                    rlo_job **out_job);
 
 typedef enum rlo_job_state {
   RLO_JOB_QUEUED = 0,
@@ -288,10 +283,10 @@ typedef struct rlo_job_info {
   int64_t smallest_read, smallest_write;
 } rlo_job_info;
 
-#define RLO_JOB_INFO_INIT                                                    \
-  {                                                                          \
-    sizeof(rlo_job_info), RLO_JOB_QUEUED, RLO_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0, 0.0, 0.0, {0.0}, 0, 0, 0                                          \
+#define RLO_JOB_INFO_INIT                                                                        \
+  {                                                                                              \
+    sizeof(rlo_job_info), RLO_JOB_QUEUED, RLO_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, {0.0}, \
+        0, 0, 0                                                                                  \
   }
 
 /**
@@ -301,8 +296,7 @@ typedef struct rlo_job_info {
  * @return RLO_OK, also for a job that failed and after the timeout;
  *         RLO_INVALID_ARGUMENT for a NULL.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_job_wait(rlo_job *job,
-                                              int64_t timeout_ms,
+RLO_API RLO_NODISCARD rlo_status rlo_job_wait(rlo_job *job, int64_t timeout_ms,
                                               bool *out_has_ended);
 
 /** Returns the status of a job that has ended, with its message in this
@@ -313,8 +307,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_job_result(const rlo_job *job);
 
 /** Gets a snapshot. @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or another
  *  struct_size. */
-RLO_API RLO_NODISCARD rlo_status rlo_job_get_info(const rlo_job *job,
-                                                  rlo_job_info *out_info);
+RLO_API RLO_NODISCARD rlo_status rlo_job_get_info(const rlo_job *job, rlo_job_info *out_info);
 
 /** Asks a job to end, which it does after the pieces in flight; returns at
  * once. Without effect on one that has ended. Safe in a signal handler. */

@@ -60,19 +60,14 @@ RLO_API void rlo_shape_release(rlo_shape *shape);
  *  @return RLO_OK; RLO_INVALID_ARGUMENT for an invalid dtype or a negative
  *          dimension; RLO_UNSUPPORTED for a rank above RLO_MAX_RANK;
  *          RLO_OVERFLOW if its bits do not fit in 64 bits. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_make(rlo_dtype dtype,
-                                                const int64_t *dims,
-                                                int32_t rank,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_make(rlo_dtype dtype, const int64_t *dims, int32_t rank,
                                                 rlo_shape *out_shape);
 
 /** Like rlo_shape_make, with a layout (copied), which is validated. An element
  *  size that is the type's own becomes 0, so that equal shapes are equal. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_make_with_layout(rlo_dtype dtype,
-                           const int64_t *dims,
-                           int32_t rank,
-                           const rlo_layout *layout,
-                           rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_make_with_layout(rlo_dtype dtype, const int64_t *dims,
+                                                            int32_t rank, const rlo_layout *layout,
+                                                            rlo_shape *out_shape);
 
 /** Checks every rule of shapes and layouts, sizes included. RLO_OK means that
  *  every other function here accepts the shape. */
@@ -87,24 +82,21 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_validate(const rlo_shape *shape);
  * @return as rlo_shape_make; RLO_INVALID_ARGUMENT for an unbounded dimension
  *         whose flag is false.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
-                                                        const int64_t *dims,
-                                                        const bool *is_dynamic,
-                                                        int32_t rank,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_make_dynamic(rlo_dtype dtype, const int64_t *dims,
+                                                        const bool *is_dynamic, int32_t rank,
                                                         rlo_shape *out_shape);
 
 /** Like rlo_shape_validate, but dynamic dimensions may be unbounded (unless a
  *  dense layout pads them). Sizes are not checked then. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_validate_unbounded(const rlo_shape *shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape);
 
 /** True if some dimension is RLO_DIM_UNBOUNDED. */
 RLO_API bool rlo_shape_is_unbounded(const rlo_shape *shape);
 
 /** Gives the exact sizes of a shape.
  *  @return RLO_OK; the statuses of rlo_shape_validate. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_measure(const rlo_shape *shape, rlo_shape_extent *out_extent);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_measure(const rlo_shape *shape,
+                                                   rlo_shape_extent *out_extent);
 
 /** Lists the physical dimensions, major to minor: after padding, ordering and
  *  tiles, before tail alignment.
@@ -113,10 +105,8 @@ rlo_shape_measure(const rlo_shape *shape, rlo_shape_extent *out_extent);
  *  @return RLO_OK; RLO_OUT_OF_RANGE if *out_count is above `capacity`, and
  *          nothing else is written; RLO_UNSUPPORTED for a strided layout; the
  *          statuses of rlo_shape_validate. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
-                                                         int64_t *out_dims,
-                                                         int32_t capacity,
-                                                         int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_physical_dims(const rlo_shape *shape, int64_t *out_dims,
+                                                         int32_t capacity, int32_t *out_count);
 
 /** True for the same type, rank, dimensions, dynamic dimensions and layout
  *  (rlo_layout_equal). layout_util.h has other comparisons. */
@@ -130,8 +120,7 @@ RLO_API bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b);
  *  extended. *out_known is false if a relayout does not write slots without
  *  element.
  *  @return RLO_OK; RLO_UNSUPPORTED if the type lacks the value. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_fill_bits(const rlo_shape *shape,
-                                                     uint8_t out_bits[16],
+RLO_API RLO_NODISCARD rlo_status rlo_shape_fill_bits(const rlo_shape *shape, uint8_t out_bits[16],
                                                      bool *out_known);
 
 RLO_END_DECLS

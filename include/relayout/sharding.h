@@ -98,8 +98,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_make(rlo_sharding_kind kind,
 /** The whole array on one device.
  *  @return RLO_OK; RLO_OUT_OF_RANGE for a device below 0 or of
  *          RLO_SHARDING_MAX_DEVICES and more; RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_sharding_make_maximal(int64_t device, rlo_sharding **out_sharding);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_maximal(int64_t device,
+                                                           rlo_sharding **out_sharding);
 
 /** Tiles over devices; `tiles` is copied.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT if a count is below 1, the product of
@@ -107,16 +107,16 @@ rlo_sharding_make_maximal(int64_t device, rlo_sharding **out_sharding);
  *          device is missing or stated twice, there is one device only, or a
  *          subgroup is of another kind than REPLICATED, UNREDUCED or MANUAL;
  *          RLO_UNSUPPORTED beyond the limits above; RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_tiled(
-    const rlo_sharding_tiles *tiles, rlo_sharding **out_sharding);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_tiled(const rlo_sharding_tiles *tiles,
+                                                         rlo_sharding **out_sharding);
 
 /** Box k is what device k holds; boxes may be empty, and may overlap where
  *  devices hold copies. `boxes` is copied.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT for ranks that differ, a start below 0
  *          or above its limit, or no box; RLO_UNSUPPORTED beyond
  *          RLO_SHARDING_MAX_DEVICES; RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_boxes(
-    const rlo_box *boxes, int64_t num_boxes, rlo_sharding **out_sharding);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_boxes(const rlo_box *boxes, int64_t num_boxes,
+                                                         rlo_sharding **out_sharding);
 
 /** Makes the sharding in which device devices[k] holds what device k holds in
  *  `sharding`, as tiles over a list of devices or as boxes; a reference to
@@ -127,11 +127,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_boxes(
  *          RLO_OUT_OF_RANGE if the sharding names another number of devices
  *          (MAXIMAL: more); RLO_UNSUPPORTED for MANUAL and UNKNOWN;
  *          RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_sharding_relabel(rlo_sharding *sharding,
-                     const int64_t *devices,
-                     int64_t num_devices,
-                     rlo_sharding **out_sharding);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_relabel(rlo_sharding *sharding,
+                                                      const int64_t *devices, int64_t num_devices,
+                                                      rlo_sharding **out_sharding);
 
 /** Adds a reference and returns the sharding; NULL for NULL. */
 RLO_API rlo_sharding *rlo_sharding_retain(rlo_sharding *sharding);
@@ -159,8 +157,8 @@ RLO_API void rlo_sharding_release(rlo_sharding *sharding);
  *         for the sharding of a tuple, metadata, and a text beyond
  *         RLO_TEXT_MAX_TREE_BYTES; what the function that makes it returns.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_sharding_parse(
-    const char *text, size_t text_bytes, rlo_sharding **out_sharding);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_parse(const char *text, size_t text_bytes,
+                                                    rlo_sharding **out_sharding);
 
 /**
  * Prints a sharding so that rlo_sharding_parse reads it back, iota without
@@ -169,9 +167,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_parse(
  *                NULL if capacity is 0.
  * @return the length of the whole text without terminator, whatever fits.
  */
-RLO_API size_t rlo_sharding_format(const rlo_sharding *sharding,
-                                   char *buffer,
-                                   size_t capacity);
+RLO_API size_t rlo_sharding_format(const rlo_sharding *sharding, char *buffer, size_t capacity);
 
 /* ----------------------------------------------------------------- queries */
 
@@ -185,8 +181,8 @@ RLO_API int64_t rlo_sharding_num_devices(const rlo_sharding *sharding);
 
 /** Gets the grid of a TILED sharding. @return RLO_OK; RLO_INVALID_ARGUMENT for
  *  another kind. */
-RLO_API RLO_NODISCARD rlo_status rlo_sharding_get_tiles(
-    const rlo_sharding *sharding, rlo_sharding_tiles *out_tiles);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_get_tiles(const rlo_sharding *sharding,
+                                                        rlo_sharding_tiles *out_tiles);
 
 /** Checks that arrays of this shape can be held so by `num_devices` devices.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT if ranks differ, a box leaves the
@@ -195,8 +191,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_get_tiles(
  *          without a cell; RLO_UNSUPPORTED for MANUAL and UNKNOWN, which name
  *          no boxes, and for dynamic dimensions; the statuses of
  *          rlo_shape_validate. */
-RLO_API RLO_NODISCARD rlo_status rlo_sharding_validate(
-    const rlo_sharding *sharding, const rlo_shape *shape, int64_t num_devices);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_validate(const rlo_sharding *sharding,
+                                                       const rlo_shape *shape, int64_t num_devices);
 
 /** Gets the box that a device holds of an array of this shape, for which
  *  rlo_sharding_validate is RLO_OK. Boxes that hold no element have start and
@@ -205,22 +201,18 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_validate(
  *  @return RLO_OK; RLO_OUT_OF_RANGE for a device below 0, or beyond those of
  *          the sharding where it names all; RLO_UNSUPPORTED,
  *          RLO_INVALID_ARGUMENT as rlo_sharding_validate. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_sharding_get_box(const rlo_sharding *sharding,
-                     const rlo_shape *shape,
-                     int64_t device,
-                     rlo_box *out_box);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_get_box(const rlo_sharding *sharding,
+                                                      const rlo_shape *shape, int64_t device,
+                                                      rlo_box *out_box);
 
 /** Makes the shape of what a device holds: the box's dimensions in the layout
  *  of the whole. A padded dimension that is cut into k tiles is padded to
  *  ceil(padded/k) on each.
  *  @return as rlo_sharding_get_box; RLO_UNSUPPORTED for a strided layout, and
  *          for boxes that cut a padded dimension. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_sharding_get_shard_shape(const rlo_sharding *sharding,
-                             const rlo_shape *shape,
-                             int64_t device,
-                             rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_sharding_get_shard_shape(const rlo_sharding *sharding,
+                                                              const rlo_shape *shape,
+                                                              int64_t device, rlo_shape *out_shape);
 
 RLO_END_DECLS
 

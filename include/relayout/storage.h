@@ -75,10 +75,7 @@ typedef struct rlo_storage_ops {
   rlo_status (*read)(void *payload, int64_t offset, int64_t bytes, void *into);
   /** Writes. `from` is not used after the return. NULL: the storage is only
    *  read, whatever the traits say. */
-  rlo_status (*write)(void *payload,
-                      int64_t offset,
-                      int64_t bytes,
-                      const void *from);
+  rlo_status (*write)(void *payload, int64_t offset, int64_t bytes, const void *from);
   /** Ensures that positions 0 to bytes - 1 have room. Called at most once by a
    *  job, before its first write. NULL: they have. */
   rlo_status (*reserve)(void *payload, int64_t bytes);
@@ -104,12 +101,12 @@ typedef struct rlo_storage_ops {
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or a negative size;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_storage_from_memory(void *memory, int64_t bytes, rlo_storage **out_storage);
+RLO_API RLO_NODISCARD rlo_status rlo_storage_from_memory(void *memory, int64_t bytes,
+                                                         rlo_storage **out_storage);
 
 /** Like rlo_storage_from_memory, for memory that is only read. */
-RLO_API RLO_NODISCARD rlo_status rlo_storage_from_const_memory(
-    const void *memory, int64_t bytes, rlo_storage **out_storage);
+RLO_API RLO_NODISCARD rlo_status rlo_storage_from_const_memory(const void *memory, int64_t bytes,
+                                                               rlo_storage **out_storage);
 
 /**
  * Makes a storage of a part of a regular file, which is read and written at
@@ -135,12 +132,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_storage_from_const_memory(
  *         RLO_UNSUPPORTED for is_direct on a file system that has no direct
  *         I/O; RLO_OUT_OF_MEMORY; RLO_IO.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_storage_from_fd(int fd,
-                    int64_t offset,
-                    int64_t bytes,
-                    const rlo_storage_traits *hints,
-                    rlo_storage **out_storage);
+RLO_API RLO_NODISCARD rlo_status rlo_storage_from_fd(int fd, int64_t offset, int64_t bytes,
+                                                     const rlo_storage_traits *hints,
+                                                     rlo_storage **out_storage);
 
 /**
  * Makes a storage of the user's functions.
@@ -151,11 +145,9 @@ rlo_storage_from_fd(int fd,
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, a negative trait, or without
  *         both read and write; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_storage_create(const rlo_storage_ops *ops,
-                   void *payload,
-                   const rlo_storage_traits *traits,
-                   rlo_storage **out_storage);
+RLO_API RLO_NODISCARD rlo_status rlo_storage_create(const rlo_storage_ops *ops, void *payload,
+                                                    const rlo_storage_traits *traits,
+                                                    rlo_storage **out_storage);
 
 /** Adds a reference and returns `storage`; NULL is legal. */
 RLO_API rlo_storage *rlo_storage_retain(rlo_storage *storage);
@@ -170,8 +162,8 @@ RLO_API void rlo_storage_release(rlo_storage *storage);
  *                    gets the fields that it knows.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or another struct_size.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_storage_get_traits(
-    const rlo_storage *storage, rlo_storage_traits *out_traits);
+RLO_API RLO_NODISCARD rlo_status rlo_storage_get_traits(const rlo_storage *storage,
+                                                        rlo_storage_traits *out_traits);
 
 RLO_END_DECLS
 

@@ -32,12 +32,9 @@ RLO_BEGIN_DECLS
  *         RLO_OUT_OF_MEMORY; RLO_DEVICE; RLO_UNSUPPORTED in a child of fork.
  * Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_storage_from_buffer(rlo_context *context,
-                        cl_mem buffer,
-                        int64_t offset_bytes,
-                        int64_t bytes,
-                        rlo_storage **out_storage);
+RLO_API RLO_NODISCARD rlo_status rlo_storage_from_buffer(rlo_context *context, cl_mem buffer,
+                                                         int64_t offset_bytes, int64_t bytes,
+                                                         rlo_storage **out_storage);
 
 RLO_END_DECLS
 

@@ -37,10 +37,8 @@ typedef struct rlo_tensor rlo_tensor;
  *         RLO_NOT_FOUND without any backend; RLO_OUT_OF_MEMORY; RLO_DEVICE;
  *         the statuses of rlo_shape_validate.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tensor_create(rlo_engine *engine,
-                                                   const rlo_shape *shape,
-                                                   const void *data,
-                                                   rlo_tensor **out_tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_create(rlo_engine *engine, const rlo_shape *shape,
+                                                   const void *data, rlo_tensor **out_tensor);
 
 /**
  * Creates a tensor whose elements all are one constant of its type; slots
@@ -48,11 +46,10 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_create(rlo_engine *engine,
  * @return as rlo_tensor_create; RLO_UNSUPPORTED if the type has no such
  *         value.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_tensor_create_constant(rlo_engine *engine,
-                           const rlo_shape *shape,
-                           rlo_dtype_constant constant,
-                           rlo_tensor **out_tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_create_constant(rlo_engine *engine,
+                                                            const rlo_shape *shape,
+                                                            rlo_dtype_constant constant,
+                                                            rlo_tensor **out_tensor);
 
 /** Called once when the engine no longer uses memory of the caller's. May be
  *  called by any thread; must not call relayout. */
@@ -68,12 +65,9 @@ typedef void (*rlo_release_fn)(void *payload);
  * @return as rlo_tensor_create; RLO_NOT_FOUND if the engine has no host
  *         backend, or not the built-in one.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
-                                                      const rlo_shape *shape,
-                                                      const void *data,
-                                                      rlo_release_fn release,
-                                                      void *payload,
-                                                      rlo_tensor **out_tensor);
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_wrap_host(rlo_engine *engine, const rlo_shape *shape,
+                                                      const void *data, rlo_release_fn release,
+                                                      void *payload, rlo_tensor **out_tensor);
 
 /** Takes a reference; returns the tensor. NULL is legal. */
 RLO_API rlo_tensor *rlo_tensor_retain(rlo_tensor *tensor);
@@ -108,9 +102,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_materialize(rlo_tensor *tensor);
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or another number of bytes;
  *         the statuses of rlo_tensor_materialize; RLO_DEVICE.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tensor_read(rlo_tensor *tensor,
-                                                 void *out_data,
-                                                 int64_t bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes);
 
 /**
  * Borrows the tensor's bytes in host memory; a tensor of another backend is
@@ -118,8 +110,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_read(rlo_tensor *tensor,
  * @param out_data  valid as long as the tensor; NULL for 0 bytes.
  * @return as rlo_tensor_read; RLO_NOT_FOUND if the engine has no host backend.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tensor_host_data(rlo_tensor *tensor,
-                                                      const void **out_data);
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data);
 
 /**
  * Creates a tensor of another shape with the same bytes.
@@ -128,8 +119,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_host_data(rlo_tensor *tensor,
  * @return RLO_OK; RLO_INVALID_ARGUMENT if it is no bitcast; RLO_OUT_OF_MEMORY;
  *         the statuses of rlo_shape_validate and rlo_tensor_materialize.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_tensor_view(rlo_tensor *tensor,
-                                                 const rlo_shape *shape,
+RLO_API RLO_NODISCARD rlo_status rlo_tensor_view(rlo_tensor *tensor, const rlo_shape *shape,
                                                  rlo_tensor **out_view);
 
 /** Tells if two tensors share their memory; false for NULL and pending ones. */

@@ -40,19 +40,15 @@ RLO_BEGIN_DECLS
  *         dimensions, tiles or cut points; or what
  *         rlo_shape_validate_unbounded returns.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_parse(const char *text,
-                                                 size_t text_bytes,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_parse(const char *text, size_t text_bytes,
                                                  rlo_shape *out_shape);
 
 /** Parse only the part in braces, `{...}`, for arrays of this type and these
  *  dimensions, which may be RLO_DIM_UNBOUNDED; everything else as
  *  rlo_shape_parse. "{}" is a scalar's. */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_parse(const char *text,
-                                                  size_t text_bytes,
-                                                  rlo_dtype dtype,
-                                                  const int64_t *dims,
-                                                  int32_t rank,
-                                                  rlo_layout *out_layout);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_parse(const char *text, size_t text_bytes,
+                                                  rlo_dtype dtype, const int64_t *dims,
+                                                  int32_t rank, rlo_layout *out_layout);
 
 /**
  * Print a shape so that rlo_shape_parse reads it back: snprintf rules.
@@ -61,21 +57,15 @@ RLO_API RLO_NODISCARD rlo_status rlo_layout_parse(const char *text,
  *                NULL if capacity is 0.
  * @return the length of the whole text without terminator, whatever fits.
  */
-RLO_API size_t rlo_shape_format(const rlo_shape *shape,
-                                char *buffer,
-                                size_t capacity);
+RLO_API size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity);
 
 /** Print the part in braces; "{}" for a scalar's. Rules as above. */
-RLO_API size_t rlo_layout_format(const rlo_layout *layout,
-                                 int32_t rank,
-                                 char *buffer,
+RLO_API size_t rlo_layout_format(const rlo_layout *layout, int32_t rank, char *buffer,
                                  size_t capacity);
 
 /** Like rlo_shape_format without the layout, XLA's HumanString: "f32[2,<=3]".
  */
-RLO_API size_t rlo_shape_human_string(const rlo_shape *shape,
-                                      char *buffer,
-                                      size_t capacity);
+RLO_API size_t rlo_shape_human_string(const rlo_shape *shape, char *buffer, size_t capacity);
 
 /* ---------------------------------------------------- shapes of every kind */
 
@@ -91,36 +81,31 @@ RLO_API size_t rlo_shape_human_string(const rlo_shape *shape,
  *         RLO_UNSUPPORTED beyond the limits of shape_tree.h;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_parse(
-    const char *text, size_t text_bytes, rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_parse(const char *text, size_t text_bytes,
+                                                      rlo_shape_tree **out_tree);
 
 /** Print a tree as XLA does, so that rlo_shape_tree_parse reads it back:
  *  elements apart by ", ", and an index in a comment before each fifth one.
  *  Rules as rlo_shape_format. */
-RLO_API size_t rlo_shape_tree_format(const rlo_shape_tree *tree,
-                                     char *buffer,
-                                     size_t capacity);
+RLO_API size_t rlo_shape_tree_format(const rlo_shape_tree *tree, char *buffer, size_t capacity);
 
 /** The same without layouts. */
-RLO_API size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree,
-                                           char *buffer,
+RLO_API size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree, char *buffer,
                                            size_t capacity);
 
 /** Parse `(a: f32[2], (unknown): s32[]) -> f32[]`.
  *  @param out_program  released by rlo_program_shape_release; NULL on failure.
  *  @return as rlo_shape_tree_parse. */
-RLO_API RLO_NODISCARD rlo_status rlo_program_shape_parse(
-    const char *text, size_t text_bytes, rlo_program_shape **out_program);
+RLO_API RLO_NODISCARD rlo_status rlo_program_shape_parse(const char *text, size_t text_bytes,
+                                                         rlo_program_shape **out_program);
 
 /** Print a program shape so that rlo_program_shape_parse reads it back. Rules
  *  as rlo_shape_format. */
-RLO_API size_t rlo_program_shape_format(const rlo_program_shape *program,
-                                        char *buffer,
+RLO_API size_t rlo_program_shape_format(const rlo_program_shape *program, char *buffer,
                                         size_t capacity);
 
 /** The same without layouts. */
-RLO_API size_t rlo_program_shape_human_string(const rlo_program_shape *program,
-                                              char *buffer,
+RLO_API size_t rlo_program_shape_human_string(const rlo_program_shape *program, char *buffer,
                                               size_t capacity);
 
 /* ------------------------------------------------------ a layout by itself */
@@ -144,21 +129,18 @@ typedef struct rlo_bare_layout {
  *  @param out_layout  released by rlo_bare_layout_deinit; all zero on failure.
  *  @return as rlo_shape_tree_parse; RLO_INVALID_ARGUMENT for what is checked.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_bare_layout_parse(
-    const char *text, size_t text_bytes, rlo_bare_layout *out_layout);
+RLO_API RLO_NODISCARD rlo_status rlo_bare_layout_parse(const char *text, size_t text_bytes,
+                                                       rlo_bare_layout *out_layout);
 
 /** Release the physical shape and zero the rest. NULL is legal. */
 RLO_API void rlo_bare_layout_deinit(rlo_bare_layout *layout);
 
 /** Print a bare layout. Rules as rlo_shape_format. */
-RLO_API size_t rlo_bare_layout_format(const rlo_bare_layout *layout,
-                                      char *buffer,
-                                      size_t capacity);
+RLO_API size_t rlo_bare_layout_format(const rlo_bare_layout *layout, char *buffer, size_t capacity);
 
 /** Same rank, layout (rlo_layout_equal) and physical shape
  *  (rlo_shape_tree_equal, or none on both sides). */
-RLO_API bool rlo_bare_layout_equal(const rlo_bare_layout *a,
-                                   const rlo_bare_layout *b);
+RLO_API bool rlo_bare_layout_equal(const rlo_bare_layout *a, const rlo_bare_layout *b);
 
 RLO_END_DECLS
 

@@ -17,19 +17,15 @@ static atomic_int_least64_t tried_count;
 static atomic_int_least64_t live_count;
 
 static bool is_refused(void) {
-  int64_t number =
-      atomic_fetch_add_explicit(&tried_count, 1, memory_order_relaxed) + 1;
+  int64_t number = atomic_fetch_add_explicit(&tried_count, 1, memory_order_relaxed) + 1;
   int64_t nth = atomic_load_explicit(&fault_nth, memory_order_relaxed);
   return nth != 0 &&
          (number == nth ||
-          (number > nth &&
-           atomic_load_explicit(&fault_is_sticky, memory_order_relaxed)));
+          (number > nth && atomic_load_explicit(&fault_is_sticky, memory_order_relaxed)));
 }
 
 static void *record_failure(size_t count, size_t elem_bytes) {
-  (void)RLO_FAIL(RLO_OUT_OF_MEMORY,
-                 "the host has no memory for %zu elements of %zu bytes",
-                 count,
+  (void)RLO_FAIL(RLO_OUT_OF_MEMORY, "the host has no memory for %zu elements of %zu bytes", count,
                  elem_bytes);
   return NULL;
 }
@@ -67,25 +63,19 @@ void *rlo__alloc_array(size_t count, size_t elem_bytes) {
   return memory != NULL ? memory : record_failure(count, elem_bytes);
 }
 
-void *rlo__alloc_resize(void *array,
-                        size_t old_count,
-                        size_t new_count,
-                        size_t elem_bytes) {
+void *rlo__alloc_resize(void *array, size_t old_count, size_t new_count, size_t elem_bytes) {
   if (array == NULL) {
     return rlo__alloc_array(new_count, elem_bytes);
   }
   size_t new_bytes;
-  const bool fails =
-      is_refused() || __builtin_mul_overflow(new_count, elem_bytes, &new_bytes);
+  const bool fails = is_refused() || __builtin_mul_overflow(new_count, elem_bytes, &new_bytes);
   /* realloc(p, 0) may free p. */
   char *memory = fails ? NULL : realloc(array, new_bytes == 0 ? 1 : new_bytes);
   if (memory == NULL) {
     return record_failure(new_count, elem_bytes);
   }
   if (new_count > old_count) {
-    memset(memory + old_count * elem_bytes,
-           0,
-           (new_count - old_count) * elem_bytes);
+    memset(memory + old_count * elem_bytes, 0, (new_count - old_count) * elem_bytes);
   }
   return memory;
 }
@@ -106,10 +96,7 @@ void rlo__free(void *memory) {
   }
 }
 
-rlo_status rlo__array_reserve(void *array,
-                              size_t elem_bytes,
-                              size_t count,
-                              size_t *capacity) {
+rlo_status rlo__array_reserve(void *array, size_t elem_bytes, size_t count, size_t *capacity) {
   if (count <= *capacity) {
     return RLO_OK;
   }
@@ -129,10 +116,7 @@ rlo_status rlo__array_reserve(void *array,
   return RLO_OK;
 }
 
-void *rlo__small_array_create(void *few,
-                              size_t few_bytes,
-                              size_t count,
-                              size_t elem_bytes) {
+void *rlo__small_array_create(void *few, size_t few_bytes, size_t count, size_t elem_bytes) {
   if (count > few_bytes / elem_bytes) {
     return rlo__alloc_array(count, elem_bytes);
   }

@@ -42,9 +42,7 @@ RLO_NODISCARD void *rlo__alloc_array_quiet(size_t count, size_t elem_bytes);
  * new_count) elements and zeroes those beyond old_count. `array` may be NULL
  * with old_count 0. On NULL, `array` is unchanged and still the caller's.
  */
-RLO_NODISCARD void *rlo__alloc_resize(void *array,
-                                      size_t old_count,
-                                      size_t new_count,
+RLO_NODISCARD void *rlo__alloc_resize(void *array, size_t old_count, size_t new_count,
                                       size_t elem_bytes);
 
 /** Copies a string. Free the copy with rlo__free. */
@@ -68,9 +66,7 @@ void rlo__free(void *memory);
  * @return RLO_OK; RLO_OUT_OF_MEMORY, also when the size does not fit size_t;
  *         then the array and its capacity are unchanged.
  */
-RLO_NODISCARD rlo_status rlo__array_reserve(void *array,
-                                            size_t elem_bytes,
-                                            size_t count,
+RLO_NODISCARD rlo_status rlo__array_reserve(void *array, size_t elem_bytes, size_t count,
                                             size_t *capacity);
 
 /**
@@ -85,9 +81,7 @@ RLO_NODISCARD rlo_status rlo__array_reserve(void *array,
 #define RLO__SMALL_ARRAY(few, count) \
   rlo__small_array_create((few), sizeof(few), (count), sizeof(*(few)))
 
-RLO_NODISCARD void *rlo__small_array_create(void *few,
-                                            size_t few_bytes,
-                                            size_t count,
+RLO_NODISCARD void *rlo__small_array_create(void *few, size_t few_bytes, size_t count,
                                             size_t elem_bytes);
 
 /** Frees `array` unless it is `few`; NULL is legal. */

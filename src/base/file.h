@@ -27,9 +27,7 @@
  * @return RLO_OK; RLO_OUT_OF_RANGE when the file has more than `max_bytes`;
  *         RLO_OUT_OF_MEMORY; RLO_NOT_FOUND; RLO_IO.
  */
-RLO_NODISCARD rlo_status rlo__file_read(const char *path,
-                                        size_t max_bytes,
-                                        char **out_data,
+RLO_NODISCARD rlo_status rlo__file_read(const char *path, size_t max_bytes, char **out_data,
                                         size_t *out_bytes);
 
 /**
@@ -37,16 +35,14 @@ RLO_NODISCARD rlo_status rlo__file_read(const char *path,
  * file is unchanged, unless syncing its directory failed after the rename.
  * @return RLO_OK; RLO_NOT_FOUND; RLO_IO.
  */
-RLO_NODISCARD rlo_status rlo__file_write(const char *path,
-                                         const void *data,
-                                         size_t bytes);
+RLO_NODISCARD rlo_status rlo__file_write(const char *path, const void *data, size_t bytes);
 
 /** Reads exactly `bytes` bytes at `offset_bytes` of an open file. `path` is for
  *  the message. @return RLO_OK; RLO_DATA_LOSS when the file ends before;
  * RLO_IO.
  */
-RLO_NODISCARD rlo_status rlo__file_pread(
-    int fd, const char *path, void *data, size_t bytes, int64_t offset_bytes);
+RLO_NODISCARD rlo_status rlo__file_pread(int fd, const char *path, void *data, size_t bytes,
+                                         int64_t offset_bytes);
 
 /** Closes a descriptor that was only read from; -1 is legal. */
 void rlo__file_close(int fd);
@@ -54,9 +50,7 @@ void rlo__file_close(int fd);
 /** Records that the system failed with the errno `error`: "cannot open "x":
  *  ...", with `what` "cannot open".
  *  @return RLO_NOT_FOUND for ENOENT, else RLO_IO. */
-RLO_NODISCARD rlo_status rlo__file_fail(const char *what,
-                                        const char *path,
-                                        int error);
+RLO_NODISCARD rlo_status rlo__file_fail(const char *what, const char *path, int error);
 
 /**
  * A directory whose files only one user can change, for data that other users
@@ -79,9 +73,7 @@ typedef struct rlo__directory {
  *  closed.
  *  @param creates  makes it, and its parent, with mode 0700 if it does not
  *                  exist; false: RLO_NOT_FOUND then. */
-RLO_NODISCARD rlo_status rlo__directory_open(const char *path,
-                                             uid_t owner,
-                                             bool creates,
+RLO_NODISCARD rlo_status rlo__directory_open(const char *path, uid_t owner, bool creates,
                                              rlo__directory *out_directory);
 
 /** Closes a directory; a closed one is legal. */
@@ -89,22 +81,16 @@ void rlo__directory_close(rlo__directory *directory);
 
 /** Reads like rlo__file_read, for a regular file of the owner that group and
  * others cannot write to. @return RLO_UNSUPPORTED for any other. */
-RLO_NODISCARD rlo_status rlo__directory_read(const rlo__directory *directory,
-                                             const char *name,
-                                             size_t max_bytes,
-                                             char **out_data,
-                                             size_t *out_bytes);
+RLO_NODISCARD rlo_status rlo__directory_read(const rlo__directory *directory, const char *name,
+                                             size_t max_bytes, char **out_data, size_t *out_bytes);
 
 /** Writes a file, mode 0600, atomically (base/file_replace.h), and replaces an
  *  existing one. */
-RLO_NODISCARD rlo_status rlo__directory_write(const rlo__directory *directory,
-                                              const char *name,
-                                              const void *data,
-                                              size_t bytes);
+RLO_NODISCARD rlo_status rlo__directory_write(const rlo__directory *directory, const char *name,
+                                              const void *data, size_t bytes);
 
 /** Deletes a file. RLO_OK if it does not exist. */
-RLO_NODISCARD rlo_status rlo__directory_remove(const rlo__directory *directory,
-                                               const char *name);
+RLO_NODISCARD rlo_status rlo__directory_remove(const rlo__directory *directory, const char *name);
 
 /** Sets a file's modification time to now; failures are ignored. */
 void rlo__directory_touch(const rlo__directory *directory, const char *name);
@@ -120,7 +106,6 @@ typedef struct rlo__directory_file {
 /** Lists the regular files in no particular order, without those whose names
  *  are too long for rlo__directory_file. Free *out_files with rlo__free. */
 RLO_NODISCARD rlo_status rlo__directory_list(const rlo__directory *directory,
-                                             rlo__directory_file **out_files,
-                                             size_t *out_count);
+                                             rlo__directory_file **out_files, size_t *out_count);
 
 #endif

@@ -43,8 +43,7 @@ static int lock_fd(int fd) {
 static bool is_name_of(int fd, int directory_fd, const char *name) {
   struct stat opened;
   struct stat named;
-  return fstat(fd, &opened) == 0 &&
-         fstatat(directory_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+  return fstat(fd, &opened) == 0 && fstatat(directory_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
@@ -63,9 +62,8 @@ static int open_stale(int directory_fd, const char *name, int mode) {
   struct stat st;
   /* The name may have gone to a newer file, or to nobody, before the lock was
    * taken. */
-  if (fd >= 0 &&
-      (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-       lock_fd(fd) != 0 || !is_name_of(fd, directory_fd, name))) {
+  if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+                  lock_fd(fd) != 0 || !is_name_of(fd, directory_fd, name))) {
     (void)close(fd);
     fd = -1;
   }
@@ -73,11 +71,8 @@ static int open_stale(int directory_fd, const char *name, int mode) {
 }
 
 /** The name of journal `number` of those that begin with `journal`, from 1. */
-static void name_journal(const char *journal,
-                         int number,
-                         char out_name[PATH_MAX + 16]) {
-  (void)snprintf(
-      out_name, PATH_MAX + 16, number == 1 ? "%s" : "%s-%d", journal, number);
+static void name_journal(const char *journal, int number, char out_name[PATH_MAX + 16]) {
+  (void)snprintf(out_name, PATH_MAX + 16, number == 1 ? "%s" : "%s-%d", journal, number);
 }
 
 static bool exists(int directory_fd, const char *name) {
@@ -100,9 +95,7 @@ static void remove_journals(int directory_fd, const char *journal) {
 
 /** Removes the journals of a part and the part, if nobody holds it. `part` may
  *  be the journal itself. */
-static void remove_if_stale(int directory_fd,
-                            const char *part,
-                            const char *journal) {
+static void remove_if_stale(int directory_fd, const char *part, const char *journal) {
   int fd = open_stale(directory_fd, part, O_RDONLY);
   if (fd >= 0) {
     /* They say what a part has that is not there any more. */
@@ -114,9 +107,7 @@ static void remove_if_stale(int directory_fd,
 
 /** Tells if a name has a suffix, and then writes the name with the other one.
  */
-static bool swap_suffix(const char *name,
-                        const char *suffix,
-                        const char *other_suffix,
+static bool swap_suffix(const char *name, const char *suffix, const char *other_suffix,
                         char out_other[PATH_MAX]) {
   size_t length = strlen(name);
   size_t suffix_length = strlen(suffix);
@@ -124,12 +115,7 @@ static bool swap_suffix(const char *name,
       strcmp(name + length - suffix_length, suffix) != 0) {
     return false;
   }
-  (void)snprintf(out_other,
-                 PATH_MAX,
-                 "%.*s%s",
-                 (int)(length - suffix_length),
-                 name,
-                 other_suffix);
+  (void)snprintf(out_other, PATH_MAX, "%.*s%s", (int)(length - suffix_length), name, other_suffix);
   return true;
 }
 
@@ -158,11 +144,8 @@ static void sweep(int directory_fd, const char *name) {
     remove_if_stale(directory_fd, name, name);
     return;
   }
-  bool is_part =
-      swap_suffix(name, RLO__FILE_PART_SUFFIX, RLO__FILE_JOURNAL_SUFFIX, other);
-  if ((is_part ||
-       swap_suffix(
-           name, RLO__FILE_JOURNAL_SUFFIX, RLO__FILE_PART_SUFFIX, other)) &&
+  bool is_part = swap_suffix(name, RLO__FILE_PART_SUFFIX, RLO__FILE_JOURNAL_SUFFIX, other);
+  if ((is_part || swap_suffix(name, RLO__FILE_JOURNAL_SUFFIX, RLO__FILE_PART_SUFFIX, other)) &&
       !exists(directory_fd, other)) {
     remove_if_stale(directory_fd, name, is_part ? other : name);
   }
@@ -171,10 +154,8 @@ static void sweep(int directory_fd, const char *name) {
 /** The target's directory; -1 if it cannot be read. */
 static int open_directory(const rlo__file_replace *f) {
   char directory[PATH_MAX];
-  (void)snprintf(
-      directory, sizeof directory, "%.*s", directory_length(f->path), f->path);
-  return rlo__open_at(f->directory_fd,
-                      directory[0] == '\0' ? "." : directory,
+  (void)snprintf(directory, sizeof directory, "%.*s", directory_length(f->path), f->path);
+  return rlo__open_at(f->directory_fd, directory[0] == '\0' ? "." : directory,
                       O_RDONLY | O_DIRECTORY);
 }
 
@@ -196,8 +177,7 @@ static void sweep_directory(const rlo__file_replace *f) {
 /** Locks a file that was made. False, and closes it, if it is gone: before it
  *  was locked it looked stale, and may have been removed. */
 static bool hold_new(rlo__file_replace *f) {
-  if (lock_fd(f->fd) != EWOULDBLOCK &&
-      is_name_of(f->fd, f->directory_fd, f->temp_path)) {
+  if (lock_fd(f->fd) != EWOULDBLOCK && is_name_of(f->fd, f->directory_fd, f->temp_path)) {
     return true;
   }
   (void)close(f->fd);
@@ -210,10 +190,7 @@ static bool hold_new(rlo__file_replace *f) {
 static int create(rlo__file_replace *f) {
   /* O_EXCL refuses existing names, symbolic links included. The kernel applies
    * the umask, which a thread cannot read without changing it. */
-  f->fd = openat(f->directory_fd,
-                 f->temp_path,
-                 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                 f->mode);
+  f->fd = openat(f->directory_fd, f->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, f->mode);
   if (f->fd < 0) {
     return errno == EINTR ? EEXIST : errno;
   }
@@ -222,21 +199,14 @@ static int create(rlo__file_replace *f) {
 
 static int open_temp(rlo__file_replace *f) {
   int error = EEXIST;
-  for (int attempt = 0; error == EEXIST && attempt < TEMP_NAME_TRIES;
-       ++attempt) {
+  for (int attempt = 0; error == EEXIST && attempt < TEMP_NAME_TRIES; ++attempt) {
     /* Two threads may read the same time: the later one tries again. */
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    int length = snprintf(f->temp_path,
-                          sizeof f->temp_path,
-                          "%.*s" RLO__FILE_TEMP_PREFIX "%ld-%lld-%ld",
-                          directory_length(f->path),
-                          f->path,
-                          (long)getpid(),
-                          (long long)now.tv_sec,
-                          now.tv_nsec);
-    error = length < 0 || (size_t)length >= sizeof f->temp_path ? ENAMETOOLONG
-                                                                : create(f);
+    int length = snprintf(f->temp_path, sizeof f->temp_path,
+                          "%.*s" RLO__FILE_TEMP_PREFIX "%ld-%lld-%ld", directory_length(f->path),
+                          f->path, (long)getpid(), (long long)now.tv_sec, now.tv_nsec);
+    error = length < 0 || (size_t)length >= sizeof f->temp_path ? ENAMETOOLONG : create(f);
   }
   if (error != 0) {
     f->temp_path[0] = '\0';
@@ -245,19 +215,11 @@ static int open_temp(rlo__file_replace *f) {
 }
 
 /** The path of the part or the journal. 0 or ENAMETOOLONG. */
-static int name_beside(const rlo__file_replace *f,
-                       const char *suffix,
-                       char out_path[PATH_MAX]) {
+static int name_beside(const rlo__file_replace *f, const char *suffix, char out_path[PATH_MAX]) {
   /* With the number of a journal. */
   const int longest = (int)strlen(RLO__FILE_JOURNAL_SUFFIX "-1000000");
-  int length = snprintf(out_path,
-                        PATH_MAX,
-                        "%.*s.%.*s%s",
-                        directory_length(f->path),
-                        f->path,
-                        MAX_NAME_BYTES - 1 - longest,
-                        f->path + directory_length(f->path),
-                        suffix);
+  int length = snprintf(out_path, PATH_MAX, "%.*s.%.*s%s", directory_length(f->path), f->path,
+                        MAX_NAME_BYTES - 1 - longest, f->path + directory_length(f->path), suffix);
   if (length < 0 || length >= PATH_MAX) {
     out_path[0] = '\0';
     return ENAMETOOLONG;
@@ -268,8 +230,7 @@ static int name_beside(const rlo__file_replace *f,
 static int name_part(rlo__file_replace *f) {
   f->is_part = true;
   int error = name_beside(f, RLO__FILE_PART_SUFFIX, f->temp_path);
-  return error != 0 ? error
-                    : name_beside(f, RLO__FILE_JOURNAL_SUFFIX, f->journal_path);
+  return error != 0 ? error : name_beside(f, RLO__FILE_JOURNAL_SUFFIX, f->journal_path);
 }
 
 /** Removes what a process that died has left beside the target. */
@@ -288,8 +249,7 @@ static int try_new_part(rlo__file_replace *f) {
 
 /** 0; EEXIST: somebody holds the part; ENOENT. */
 static int try_old_part(rlo__file_replace *f) {
-  if (!exists(f->directory_fd, f->journal_path) ||
-      !exists(f->directory_fd, f->temp_path)) {
+  if (!exists(f->directory_fd, f->journal_path) || !exists(f->directory_fd, f->temp_path)) {
     return ENOENT;
   }
   f->fd = open_stale(f->directory_fd, f->temp_path, O_RDWR);
@@ -298,8 +258,7 @@ static int try_old_part(rlo__file_replace *f) {
 
 /** Opens the part, for which others have some time to go. On EBUSY temp_path
  *  remains. */
-static int open_part(rlo__file_replace *f,
-                     int (*try_part)(rlo__file_replace *f)) {
+static int open_part(rlo__file_replace *f, int (*try_part)(rlo__file_replace *f)) {
   int error = name_part(f);
   if (error != 0) {
     return error;
@@ -318,10 +277,7 @@ static int open_part(rlo__file_replace *f,
 /* ------------------------------------------------------------------ opening */
 
 /** 0 or ENAMETOOLONG. */
-static int init(rlo__file_replace *f,
-                int directory_fd,
-                const char *path,
-                mode_t mode) {
+static int init(rlo__file_replace *f, int directory_fd, const char *path, mode_t mode) {
   f->fd = -1;
   f->directory_fd = directory_fd;
   f->mode = mode;
@@ -345,9 +301,7 @@ static int open_beside(rlo__file_replace *f, rlo__file_way way) {
   return error;
 }
 
-int rlo__file_replace_begin(rlo__file_replace *f,
-                            const char *path,
-                            rlo__file_way way) {
+int rlo__file_replace_begin(rlo__file_replace *f, const char *path, rlo__file_way way) {
   int error = init(f, AT_FDCWD, path, (mode_t)0666);
   if (error != 0) {
     return error;
@@ -386,17 +340,13 @@ void rlo__file_replace_remove_part(const char *path) {
   }
 }
 
-int rlo__file_replace_begin_at(rlo__file_replace *f,
-                               int directory_fd,
-                               const char *name,
+int rlo__file_replace_begin_at(rlo__file_replace *f, int directory_fd, const char *name,
                                mode_t mode) {
   int error = init(f, directory_fd, name, mode);
   return error != 0 ? error : open_temp(f);
 }
 
-int rlo__file_replace_write(rlo__file_replace *f,
-                            const void *data,
-                            size_t bytes) {
+int rlo__file_replace_write(rlo__file_replace *f, const void *data, size_t bytes) {
   const char *next = data;
   while (bytes > 0) {
     const size_t most = (size_t)rlo__thresholds.base_call_bytes;

@@ -90,9 +90,7 @@ typedef enum rlo__file_way {
  * EBUSY if a process holds, or on a file system without locks has left, the
  * part of this target; then temp_path still names it.
  */
-int rlo__file_replace_begin(rlo__file_replace *f,
-                            const char *path,
-                            rlo__file_way way);
+int rlo__file_replace_begin(rlo__file_replace *f, const char *path, rlo__file_way way);
 
 /** Removes the part of a target, if nobody holds it, and its journal: for who
  *  is going to replace the target in another way. */
@@ -102,15 +100,11 @@ void rlo__file_replace_remove_part(const char *path);
  *  there with one of permissions `mode` without the umask. A symbolic link is
  *  replaced. `directory_fd` is borrowed until the file is committed or
  *  abandoned. */
-int rlo__file_replace_begin_at(rlo__file_replace *f,
-                               int directory_fd,
-                               const char *name,
+int rlo__file_replace_begin_at(rlo__file_replace *f, int directory_fd, const char *name,
                                mode_t mode);
 
 /** Appends bytes, all of them: short and interrupted writes are continued. */
-int rlo__file_replace_write(rlo__file_replace *f,
-                            const void *data,
-                            size_t bytes);
+int rlo__file_replace_write(rlo__file_replace *f, const void *data, size_t bytes);
 
 /** Syncs the contents to the disk and closes the file, if it is open. A part
  *  stays open, so that it is locked until it has its name. */

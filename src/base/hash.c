@@ -35,8 +35,7 @@ void rlo__hash_u64(rlo__hash *hash, uint64_t value) {
   /* Two different bijections of the value (xor and plus), so that inputs that
    * collide in one lane differ in the other. */
   hash->lanes[0] = mix(hash->lanes[0] ^ value) + ROOT_5;
-  hash->lanes[1] =
-      mix(rotate_left(hash->lanes[1], 23) + value * ROOT_2) ^ GOLDEN;
+  hash->lanes[1] = mix(rotate_left(hash->lanes[1], 23) + value * ROOT_2) ^ GOLDEN;
   ++hash->count;
 }
 

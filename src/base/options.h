@@ -25,19 +25,14 @@ static inline size_t rlo__struct_size(const void *options) {
 /** @return RLO_INVALID_ARGUMENT for a struct_size that is smaller than the
  *  field itself or larger than `bytes`, what this library knows. `name` is
  *  "context options", `init` the INIT macro's name. */
-static inline rlo_status rlo__options_check_size(const char *name,
-                                                 const char *init,
-                                                 const void *options,
-                                                 size_t bytes) {
+static inline rlo_status rlo__options_check_size(const char *name, const char *init,
+                                                 const void *options, size_t bytes) {
   const size_t size = rlo__struct_size(options);
   return size < sizeof size || size > bytes
              ? RLO_FAIL(RLO_INVALID_ARGUMENT,
                         "struct_size of the %s is %zu; this library knows %zu "
                         "bytes: begin with %s",
-                        name,
-                        size,
-                        bytes,
-                        init)
+                        name, size, bytes, init)
              : RLO_OK;
 }
 
@@ -49,11 +44,8 @@ static inline rlo_status rlo__options_check_size(const char *name,
  * @param out      the defaults, of the same type as `options`, `bytes` long.
  * @return as rlo__options_check_size.
  */
-static inline rlo_status rlo__options_read(const char *name,
-                                           const char *init,
-                                           const void *options,
-                                           void *out,
-                                           size_t bytes) {
+static inline rlo_status rlo__options_read(const char *name, const char *init, const void *options,
+                                           void *out, size_t bytes) {
   if (options == NULL) {
     return RLO_OK;
   }
@@ -68,11 +60,8 @@ static inline rlo_status rlo__options_read(const char *name,
  * @param report  `bytes` bytes, of the same type as `out`.
  * @return as rlo__options_check_size; then nothing is written.
  */
-static inline rlo_status rlo__report_write(const char *name,
-                                           const char *init,
-                                           const void *report,
-                                           void *out,
-                                           size_t bytes) {
+static inline rlo_status rlo__report_write(const char *name, const char *init, const void *report,
+                                           void *out, size_t bytes) {
   RLO_TRY(rlo__options_check_size(name, init, out, bytes));
   const size_t size = rlo__struct_size(out);
   memcpy(out, report, size);
@@ -89,36 +78,24 @@ static inline rlo_status rlo__report_write(const char *name,
  * @return RLO_INVALID_ARGUMENT for a negative capacity; and for any other than
  *         0 if `bytes` is not between `least` and `known`.
  */
-static inline rlo_status rlo__report_list_check(const char *type,
-                                                int32_t capacity,
-                                                size_t bytes,
-                                                size_t least,
-                                                size_t known) {
+static inline rlo_status rlo__report_list_check(const char *type, int32_t capacity, size_t bytes,
+                                                size_t least, size_t known) {
   if (capacity < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "room for %d entries", (int)capacity);
   }
   if (capacity > 0 && (bytes < least || bytes > known)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "entries of %zu bytes; this library knows %s of up to %zu",
-                    bytes,
-                    type,
-                    known);
+                    "entries of %zu bytes; this library knows %s of up to %zu", bytes, type, known);
   }
   return RLO_OK;
 }
 
 /** Writes what there is room for of a list of `count` elements of `known`
  *  bytes, the first `bytes` of each. */
-static inline void rlo__report_list_write(const void *list,
-                                          int32_t count,
-                                          size_t known,
-                                          void *out,
-                                          size_t bytes,
-                                          int32_t capacity) {
+static inline void rlo__report_list_write(const void *list, int32_t count, size_t known, void *out,
+                                          size_t bytes, int32_t capacity) {
   for (int32_t i = 0; i < count && i < capacity; ++i) {
-    memcpy((char *)out + (size_t)i * bytes,
-           (const char *)list + (size_t)i * known,
-           bytes);
+    memcpy((char *)out + (size_t)i * bytes, (const char *)list + (size_t)i * known, bytes);
   }
 }
 

@@ -27,13 +27,10 @@ static size_t shown_bytes(const unsigned char *t) {
     }
     c = c << 6 | (t[k] & 0x3fu);
   }
-  const bool turns_direction =
-      (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+  const bool turns_direction = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
   const bool is_surrogate = c >= 0xd800 && c <= 0xdfff;
-  return c < least[count] || c == 0x7f || c > 0x10ffff || turns_direction ||
-                 is_surrogate
-             ? 0
-             : count;
+  return c < least[count] || c == 0x7f || c > 0x10ffff || turns_direction || is_surrogate ? 0
+                                                                                          : count;
 }
 
 /* Steps over a character or byte; returns the length of what shows it. */
@@ -77,10 +74,7 @@ size_t rlo__sentence_escape(char *out, size_t capacity, const char *text) {
   return length;
 }
 
-size_t rlo__sentence_print(char *out,
-                           size_t capacity,
-                           const char *format,
-                           va_list arguments) {
+size_t rlo__sentence_print(char *out, size_t capacity, const char *format, va_list arguments) {
   char printed[PRINTED_BYTES];
   if (vsnprintf(printed, sizeof printed, format, arguments) < 0) {
     printed[0] = '\0';
@@ -88,10 +82,7 @@ size_t rlo__sentence_print(char *out,
   return rlo__sentence_escape(out, capacity, printed);
 }
 
-void rlo__log(const rlo__log_sink *sink,
-              rlo__log_level level,
-              const char *format,
-              ...) {
+void rlo__log(const rlo__log_sink *sink, rlo__log_level level, const char *format, ...) {
   if (sink == NULL || sink->fn == NULL || level > sink->level) {
     return;
   }

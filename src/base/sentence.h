@@ -30,10 +30,7 @@ size_t rlo__sentence_escape(char *out, size_t capacity, const char *text);
  * `out`.
  */
 RLO_PRINTF(3, 0)
-size_t rlo__sentence_print(char *out,
-                           size_t capacity,
-                           const char *format,
-                           va_list arguments);
+size_t rlo__sentence_print(char *out, size_t capacity, const char *format, va_list arguments);
 
 typedef enum rlo__log_level {
   RLO__LOG_ERROR = 0,
@@ -59,9 +56,6 @@ typedef struct rlo__log_sink {
 
 /** Formats a message and passes it to `sink`. NULL is legal. */
 RLO_PRINTF(3, 4)
-void rlo__log(const rlo__log_sink *sink,
-              rlo__log_level level,
-              const char *format,
-              ...);
+void rlo__log(const rlo__log_sink *sink, rlo__log_level level, const char *format, ...);
 
 #endif

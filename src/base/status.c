@@ -16,13 +16,10 @@ static _Thread_local rlo__saved_error record;
 
 RLO_PRINTF(1, 0)
 
-static void start_record(const char *format,
-                         va_list arguments,
-                         rlo_status status) {
+static void start_record(const char *format, va_list arguments, rlo_status status) {
   /* The arguments may be texts of the record itself. */
   if (format != NULL) {
-    (void)rlo__sentence_print(
-        record.message, sizeof record.message, format, arguments);
+    (void)rlo__sentence_print(record.message, sizeof record.message, format, arguments);
   } else {
     record.message[0] = '\0';
   }
@@ -40,11 +37,8 @@ rlo_status rlo_error_set(rlo_status status, const char *format, ...) {
   return status;
 }
 
-rlo_status rlo__status_fail_cl(rlo_status status,
-                               const char *cl_call,
-                               int32_t cl_code,
-                               const char *format,
-                               ...) {
+rlo_status rlo__status_fail_cl(rlo_status status, const char *cl_call, int32_t cl_code,
+                               const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   start_record(format, arguments, status);
@@ -71,8 +65,7 @@ rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
   char words[2 * MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
-  const size_t length =
-      rlo__sentence_print(words, MESSAGE_BYTES, format, arguments);
+  const size_t length = rlo__sentence_print(words, MESSAGE_BYTES, format, arguments);
   va_end(arguments);
   memcpy(words + length, record.message, strlen(record.message) + 1);
   (void)rlo__sentence_escape(record.message, sizeof record.message, words);
@@ -84,9 +77,7 @@ void rlo__status_callback_begin(void) {
   record.message[0] = '\0';
 }
 
-rlo_status rlo__status_callback_end(rlo_status status,
-                                    const char *format,
-                                    ...) {
+rlo_status rlo__status_callback_end(rlo_status status, const char *format, ...) {
   if (status == RLO_OK || record.status == status) {
     return status;
   }
@@ -94,9 +85,7 @@ rlo_status rlo__status_callback_end(rlo_status status,
   va_start(arguments, format);
   start_record(format, arguments, status);
   va_end(arguments);
-  return RLO_FAIL(status,
-                  "%s failed with %s and no message",
-                  record.message,
+  return RLO_FAIL(status, "%s failed with %s and no message", record.message,
                   rlo_status_name(status));
 }
 
@@ -121,12 +110,11 @@ const rlo_error *rlo_error_last(void) {
 }
 
 /* One row per status. */
-#define STATUS_TABLE(row)                                                \
-  row(RLO_OK) row(RLO_INVALID_ARGUMENT) row(RLO_OUT_OF_RANGE)            \
-      row(RLO_OVERFLOW) row(RLO_UNSUPPORTED) row(RLO_NOT_FOUND)          \
-          row(RLO_ALREADY_EXISTS) row(RLO_OUT_OF_MEMORY) row(RLO_DEVICE) \
-              row(RLO_BUILD_FAILED) row(RLO_IO) row(RLO_DATA_LOSS)       \
-                  row(RLO_CANCELLED) row(RLO_PARSE) row(RLO_INTERNAL)
+#define STATUS_TABLE(row)                                                                         \
+  row(RLO_OK) row(RLO_INVALID_ARGUMENT) row(RLO_OUT_OF_RANGE) row(RLO_OVERFLOW)                   \
+      row(RLO_UNSUPPORTED) row(RLO_NOT_FOUND) row(RLO_ALREADY_EXISTS) row(RLO_OUT_OF_MEMORY)      \
+          row(RLO_DEVICE) row(RLO_BUILD_FAILED) row(RLO_IO) row(RLO_DATA_LOSS) row(RLO_CANCELLED) \
+              row(RLO_PARSE) row(RLO_INTERNAL)
 
 const char *rlo_status_name(rlo_status status) {
   /* No default label, so that the compiler warns of a status without a row. */

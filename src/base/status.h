@@ -14,11 +14,8 @@
 /** Like rlo_error_set, for a failed OpenCL call. `cl_call` is its name, a
  * string with static lifetime. */
 RLO_PRINTF(4, 5)
-rlo_status rlo__status_fail_cl(rlo_status status,
-                               const char *cl_call,
-                               int32_t cl_code,
-                               const char *format,
-                               ...);
+rlo_status rlo__status_fail_cl(rlo_status status, const char *cl_call, int32_t cl_code,
+                               const char *format, ...);
 
 /** Attaches a build log to this thread's record. `log` has `log_bytes` bytes
  *  and need not end in NUL; NULL removes the log. */
@@ -70,8 +67,7 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
 /** Records a failure where it occurs: return RLO_FAIL(RLO_OVERFLOW, "...", x);
  *  The value is `status` itself and not the result of a call, so that static
  *  analyzers see a value other than RLO_OK. */
-#define RLO_FAIL(status, ...) \
-  (rlo_error_set((status), __VA_ARGS__), (rlo_status)(status))
+#define RLO_FAIL(status, ...) (rlo_error_set((status), __VA_ARGS__), (rlo_status)(status))
 
 /* The name of the first of up to 6 pointers that is NULL; NULL if none is. */
 #define RLO__NULL_1(a, ...) ((a) == NULL ? #a : NULL)
@@ -83,15 +79,9 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
 
 #define RLO__PICK_NULL(a, b, c, d, e, f, name, ...) name
 
-#define RLO__FIRST_NULL(...)  \
-  RLO__PICK_NULL(__VA_ARGS__, \
-                 RLO__NULL_6, \
-                 RLO__NULL_5, \
-                 RLO__NULL_4, \
-                 RLO__NULL_3, \
-                 RLO__NULL_2, \
-                 RLO__NULL_1, \
-                 0)           \
+#define RLO__FIRST_NULL(...)                                                                   \
+  RLO__PICK_NULL(__VA_ARGS__, RLO__NULL_6, RLO__NULL_5, RLO__NULL_4, RLO__NULL_3, RLO__NULL_2, \
+                 RLO__NULL_1, 0)                                                               \
   (__VA_ARGS__, 0)
 
 /** Begins a public function that returns a status: fails, naming the first of
@@ -115,26 +105,24 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
 
 /** Like RLO_REQUIRE, for `count` entries or bytes, which may be NULL if there
  * are none. */
-#define RLO_REQUIRE_LIST(list, count)                                \
-  do {                                                               \
-    if ((list) == NULL && (count) > 0) {                             \
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,                          \
-                      "'" #list "' is NULL, but its length is %lld", \
-                      (long long)(count));                           \
-    }                                                                \
+#define RLO_REQUIRE_LIST(list, count)                                                      \
+  do {                                                                                     \
+    if ((list) == NULL && (count) > 0) {                                                   \
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "'" #list "' is NULL, but its length is %lld", \
+                      (long long)(count));                                                 \
+    }                                                                                      \
   } while (0)
 
 /** The same for a list of objects, none of which may be NULL. */
-#define RLO_REQUIRE_EACH(list, count)                               \
-  do {                                                              \
-    RLO_REQUIRE_LIST(list, count);                                  \
-    for (int64_t entry_ = 0; entry_ < (int64_t)(count); ++entry_) { \
-      if ((list)[entry_] == NULL) {                                 \
-        return RLO_FAIL(RLO_INVALID_ARGUMENT,                       \
-                        "entry %lld of '" #list "' is NULL",        \
-                        (long long)entry_);                         \
-      }                                                             \
-    }                                                               \
+#define RLO_REQUIRE_EACH(list, count)                                              \
+  do {                                                                             \
+    RLO_REQUIRE_LIST(list, count);                                                 \
+    for (int64_t entry_ = 0; entry_ < (int64_t)(count); ++entry_) {                \
+      if ((list)[entry_] == NULL) {                                                \
+        return RLO_FAIL(RLO_INVALID_ARGUMENT, "entry %lld of '" #list "' is NULL", \
+                        (long long)entry_);                                        \
+      }                                                                            \
+    }                                                                              \
   } while (0)
 
 /** Returns the status of `expression` from the current function if it is a

@@ -52,9 +52,8 @@ static void reserve(rlo__str *str, size_t count) {
   if (str->has_failed || needed <= str->capacity_bytes) {
     return;
   }
-  size_t capacity = str->capacity_bytes < FIRST_CAPACITY_BYTES
-                        ? FIRST_CAPACITY_BYTES
-                        : str->capacity_bytes;
+  size_t capacity =
+      str->capacity_bytes < FIRST_CAPACITY_BYTES ? FIRST_CAPACITY_BYTES : str->capacity_bytes;
   while (capacity < needed) {
     capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
   }
@@ -93,8 +92,7 @@ void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
   const size_t room = str->capacity_bytes - start;
   va_list again;
   va_copy(again, arguments);
-  int length =
-      vsnprintf(room > 0 ? str->data + start : NULL, room, format, arguments);
+  int length = vsnprintf(room > 0 ? str->data + start : NULL, room, format, arguments);
   if (length < 0) {
     str->has_failed = true;
     length = 0;
@@ -141,15 +139,12 @@ bool rlo__str_is_cut(const rlo__str *str) {
 
 rlo_status rlo__str_status(const rlo__str *str) {
   if (str->has_failed) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY,
-                    "the host has no memory for a text of %zu bytes",
+    return RLO_FAIL(RLO_OUT_OF_MEMORY, "the host has no memory for a text of %zu bytes",
                     str->length);
   }
   if (rlo__str_is_cut(str)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "a text of %zu characters does not fit a buffer of %zu",
-                    str->length,
-                    str->capacity_bytes);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "a text of %zu characters does not fit a buffer of %zu",
+                    str->length, str->capacity_bytes);
   }
   return RLO_OK;
 }

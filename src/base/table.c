@@ -4,8 +4,7 @@
 #include "base/alloc.h"
 
 static rlo__table_node **bucket_of(rlo__table *table, uint64_t hash) {
-  rlo__table_node **buckets =
-      table->buckets != NULL ? table->buckets : table->first_buckets;
+  rlo__table_node **buckets = table->buckets != NULL ? table->buckets : table->first_buckets;
   return &buckets[(size_t)hash & (table->num_buckets - 1)];
 }
 
@@ -28,8 +27,7 @@ static void unlink_use(rlo__table *table, rlo__table_node *node) {
 }
 
 void rlo__table_init(rlo__table *table, size_t node_offset) {
-  *table = (rlo__table){.node_offset = node_offset,
-                        .num_buckets = RLO__TABLE_FIRST_BUCKETS};
+  *table = (rlo__table){.node_offset = node_offset, .num_buckets = RLO__TABLE_FIRST_BUCKETS};
 }
 
 void rlo__table_deinit(rlo__table *table) {
@@ -39,8 +37,7 @@ void rlo__table_deinit(rlo__table *table) {
 
 static void grow(rlo__table *table) {
   size_t num_buckets = 2 * table->num_buckets;
-  rlo__table_node **buckets =
-      rlo__alloc_array_quiet(num_buckets, sizeof(rlo__table_node *));
+  rlo__table_node **buckets = rlo__alloc_array_quiet(num_buckets, sizeof(rlo__table_node *));
   if (buckets == NULL) {
     return;
   }

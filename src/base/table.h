@@ -66,13 +66,11 @@ void rlo__table_touch(rlo__table *table, void *entry);
 void *rlo__table_remove_oldest(rlo__table *table);
 
 /** The internals of the functions below. */
-static inline rlo__table_node *rlo__table_node_of(const rlo__table *table,
-                                                  void *entry) {
+static inline rlo__table_node *rlo__table_node_of(const rlo__table *table, void *entry) {
   return (rlo__table_node *)(void *)((char *)entry + table->node_offset);
 }
 
-static inline void *rlo__table_entry_of(const rlo__table *table,
-                                        rlo__table_node *node) {
+static inline void *rlo__table_entry_of(const rlo__table *table, rlo__table_node *node) {
   return node == NULL ? NULL : (char *)node - table->node_offset;
 }
 
@@ -99,15 +97,11 @@ static inline void *rlo__table_newer(const rlo__table *table, void *entry) {
 
 /** The newest entry with this hash for which is_equal(entry, key) holds, or any
  * for NULL; NULL if there is none. */
-static inline void *rlo__table_find(const rlo__table *table,
-                                    uint64_t hash,
-                                    bool (*is_equal)(const void *entry,
-                                                     const void *key),
+static inline void *rlo__table_find(const rlo__table *table, uint64_t hash,
+                                    bool (*is_equal)(const void *entry, const void *key),
                                     const void *key) {
-  rlo__table_node *const *buckets =
-      table->buckets != NULL ? table->buckets : table->first_buckets;
-  for (rlo__table_node *n = buckets[(size_t)hash & (table->num_buckets - 1)];
-       n != NULL;
+  rlo__table_node *const *buckets = table->buckets != NULL ? table->buckets : table->first_buckets;
+  for (rlo__table_node *n = buckets[(size_t)hash & (table->num_buckets - 1)]; n != NULL;
        n = n->next) {
     void *entry = rlo__table_entry_of(table, n);
     if (n->hash == hash && (is_equal == NULL || is_equal(entry, key))) {

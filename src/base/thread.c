@@ -16,9 +16,7 @@ static void must(int error) {
 }
 
 static rlo_status made(const char *what, int error) {
-  return error == 0
-             ? RLO_OK
-             : RLO_FAIL(RLO_OUT_OF_MEMORY, "no %s: error %d", what, error);
+  return error == 0 ? RLO_OK : RLO_FAIL(RLO_OUT_OF_MEMORY, "no %s: error %d", what, error);
 }
 
 rlo_status rlo__mutex_init(rlo__mutex *mutex) {
@@ -91,9 +89,7 @@ void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex) {
   must(pthread_cond_wait(&cond->handle, &mutex->handle));
 }
 
-bool rlo__cond_wait_until(rlo__cond *cond,
-                          rlo__mutex *mutex,
-                          double until_seconds) {
+bool rlo__cond_wait_until(rlo__cond *cond, rlo__mutex *mutex, double until_seconds) {
   /* Beyond this many seconds, 31 years, waiting is without limit. */
   const double most = 1e9;
   if (until_seconds > most) {
@@ -128,9 +124,7 @@ static void *run(void *argument) {
   return NULL;
 }
 
-rlo_status rlo__thread_start(void (*fn)(void *payload),
-                             void *payload,
-                             rlo__thread *out_thread) {
+rlo_status rlo__thread_start(void (*fn)(void *payload), void *payload, rlo__thread *out_thread) {
   start *s = rlo__alloc(sizeof *s);
   if (s == NULL) {
     return RLO_OUT_OF_MEMORY;

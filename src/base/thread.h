@@ -63,9 +63,7 @@ void rlo__cond_deinit(rlo__cond *cond);
 void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex);
 /** Like rlo__cond_wait, but returns false once rlo__clock_seconds() is at
  * `until_seconds` or later. */
-bool rlo__cond_wait_until(rlo__cond *cond,
-                          rlo__mutex *mutex,
-                          double until_seconds);
+bool rlo__cond_wait_until(rlo__cond *cond, rlo__mutex *mutex, double until_seconds);
 void rlo__cond_signal(rlo__cond *cond);
 void rlo__cond_broadcast(rlo__cond *cond);
 
@@ -81,8 +79,7 @@ void rlo__rwlock_unlock(rlo__rwlock *lock);
 /** Starts a thread that runs fn(payload). It must be joined or detached, to
  *  release its memory. Fails with RLO_OUT_OF_MEMORY when the system allows no
  *  more threads. */
-RLO_NODISCARD rlo_status rlo__thread_start(void (*fn)(void *payload),
-                                           void *payload,
+RLO_NODISCARD rlo_status rlo__thread_start(void (*fn)(void *payload), void *payload,
                                            rlo__thread *out_thread);
 void rlo__thread_join(rlo__thread *thread);
 /** Lets a thread release its memory when it ends. */

@@ -30,8 +30,7 @@ static const rlo__file_format *const formats[] = {
 static bool ends_in(const char *path, const char *suffix) {
   size_t length = strlen(path);
   size_t suffix_length = strlen(suffix);
-  return length >= suffix_length &&
-         strcmp(path + length - suffix_length, suffix) == 0;
+  return length >= suffix_length && strcmp(path + length - suffix_length, suffix) == 0;
 }
 
 static const rlo__file_format *find_format(const char *path) {
@@ -66,9 +65,7 @@ void rlo__array_file_print_help(FILE *out) {
   for (size_t f = 0; f < NUM_FORMATS; ++f) {
     print_format_help(formats[f], out);
   }
-  fprintf(out,
-          "\nA file with any other name has the format of %s.\n",
-          formats[0]->suffixes[0]);
+  fprintf(out, "\nA file with any other name has the format of %s.\n", formats[0]->suffixes[0]);
 }
 
 /* ------------------------------------------------------------------ values */
@@ -76,8 +73,7 @@ void rlo__array_file_print_help(FILE *out) {
 bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst) {
   int64_t bits = rlo_shape_element_size_bits(src);
   return src->dtype == dst->dtype && src->dtype != RLO_DTYPE_PRED &&
-         bits != rlo_shape_element_size_bits(dst) &&
-         bits > rlo_dtype_value_bits(src->dtype);
+         bits != rlo_shape_element_size_bits(dst) && bits > rlo_dtype_value_bits(src->dtype);
 }
 
 static bool bit_at(const unsigned char *bytes, int64_t bit) {
@@ -94,11 +90,8 @@ typedef struct element {
 
 /* Returns whether an element that begins at a bit, and is wider than its value,
  * is a value of its type. */
-static bool is_value(const element *e,
-                     const unsigned char *bytes,
-                     int64_t first_bit) {
-  const bool sign =
-      e->is_signed && bit_at(bytes, first_bit + e->value_bits - 1);
+static bool is_value(const element *e, const unsigned char *bytes, int64_t first_bit) {
+  const bool sign = e->is_signed && bit_at(bytes, first_bit + e->value_bits - 1);
   const bool top = bit_at(bytes, first_bit + e->value_bits);
   for (int64_t b = e->value_bits + 1; b < e->bits; ++b) {
     if (bit_at(bytes, first_bit + b) != top) {
@@ -109,23 +102,16 @@ static bool is_value(const element *e,
 }
 
 /* A slot has bits above the value: an error if it holds an element. */
-static rlo_status report(const rlo__array_source *source,
-                         const rlo_address_map *map,
-                         const element *e,
-                         int64_t slot) {
+static rlo_status report(const rlo__array_source *source, const rlo_address_map *map,
+                         const element *e, int64_t slot) {
   int64_t index[RLO_MAX_RANK] = {0};
   bool is_element = true;
-  if (rlo_address_map_element(map, slot, index, &is_element) == RLO_OK &&
-      !is_element) {
+  if (rlo_address_map_element(map, slot, index, &is_element) == RLO_OK && !is_element) {
     return RLO_OK;
   }
-  return rlo_error_set(RLO_OUT_OF_RANGE,
-                       "slot %" PRId64
-                       " of %s is no %s: it has bits above the lowest %d",
-                       slot,
-                       source->file.path,
-                       rlo_dtype_name(source->contents.shape.dtype),
-                       (int)e->value_bits);
+  return rlo_error_set(
+      RLO_OUT_OF_RANGE, "slot %" PRId64 " of %s is no %s: it has bits above the lowest %d", slot,
+      source->file.path, rlo_dtype_name(source->contents.shape.dtype), (int)e->value_bits);
 }
 
 /* Checks a part of an array, which begins at `offset_bytes`: in each element
@@ -133,16 +119,12 @@ static rlo_status report(const rlo__array_source *source,
  * no element are passed over, and so are elements that lie in the part with
  * some of their bits only. The message has the slot of the first element that
  * is no value. */
-static rlo_status check_values(const rlo__array_source *source,
-                               int64_t offset_bytes,
-                               const unsigned char *bytes,
-                               size_t num_bytes) {
+static rlo_status check_values(const rlo__array_source *source, int64_t offset_bytes,
+                               const unsigned char *bytes, size_t num_bytes) {
   const rlo_shape *shape = &source->contents.shape;
-  const element e = {
-      rlo_shape_element_size_bits(shape),
-      rlo_dtype_value_bits(shape->dtype),
-      rlo_dtype_is_signed(shape->dtype) && rlo_dtype_is_integral(shape->dtype),
-      source->contents.has_signs};
+  const element e = {rlo_shape_element_size_bits(shape), rlo_dtype_value_bits(shape->dtype),
+                     rlo_dtype_is_signed(shape->dtype) && rlo_dtype_is_integral(shape->dtype),
+                     source->contents.has_signs};
   rlo_address_map map;
   RLO_TRY(rlo_address_map_make(shape, &map));
   /* Most elements of this kind are bytes. */
@@ -169,8 +151,7 @@ static rlo_status check_values(const rlo__array_source *source,
 /* Returns the width of the numbers of an element type: half of a complex
  * element. */
 static size_t number_width_bytes(rlo_dtype dtype) {
-  const int numbers =
-      rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_COMPLEX ? 2 : 1;
+  const int numbers = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_COMPLEX ? 2 : 1;
   return (size_t)rlo_dtype_storage_bits(dtype) / 8 / (size_t)numbers;
 }
 
@@ -185,13 +166,11 @@ static void swap_bytes(unsigned char *data, size_t bytes, size_t width) {
 }
 
 /* The format's reason against options of files without a header. */
-static int check_hints(const char *path,
-                       const rlo__file_format *format,
+static int check_hints(const char *path, const rlo__file_format *format,
                        const rlo__file_hints *hints) {
   if (format->make_header == NULL) {
     return hints->from == NULL
-               ? rlo__fail("%s holds bare bytes: give their shape with --from",
-                           path)
+               ? rlo__fail("%s holds bare bytes: give their shape with --from", path)
                : RLO__EXIT_OK;
   }
   return hints->offset_bytes < 0 && hints->byte_order == RLO__BYTE_ORDER_DEFAULT
@@ -203,18 +182,14 @@ static int check_hints(const char *path,
                    path);
 }
 
-static int read_contents(const rlo__file_format *format,
-                         const rlo__file_hints *hints,
+static int read_contents(const rlo__file_format *format, const rlo__file_hints *hints,
                          rlo__array_source *source) {
   RLO__EXIT_TRY(format->read_header(&source->file, hints, &source->contents));
-  source->swapped_width_bytes =
-      number_width_bytes(source->contents.swapped_type);
-  return rlo__check(
-      rlo_shape_array_size(&source->contents.shape, &source->bytes));
+  source->swapped_width_bytes = number_width_bytes(source->contents.swapped_type);
+  return rlo__check(rlo_shape_array_size(&source->contents.shape, &source->bytes));
 }
 
-int rlo__array_source_open(const char *path,
-                           const rlo__file_hints *hints,
+int rlo__array_source_open(const char *path, const rlo__file_hints *hints,
                            rlo__array_source *out_source) {
   *out_source = (rlo__array_source){0};
   const rlo__file_format *format = find_format(path);
@@ -235,9 +210,7 @@ void rlo__array_source_close(const rlo__array_source *source) {
 int64_t rlo__array_source_granule_bytes(const rlo__array_source *source) {
   const int64_t width = rlo__max(1, (int64_t)source->swapped_width_bytes);
   const int64_t bits =
-      source->has_checked_values
-          ? rlo_shape_element_size_bits(&source->contents.shape)
-          : 8;
+      source->has_checked_values ? rlo_shape_element_size_bits(&source->contents.shape) : 8;
   int64_t bytes = 1;
   while (bytes * 8 % bits != 0 || bytes % width != 0) {
     ++bytes;
@@ -250,20 +223,12 @@ int64_t rlo__array_source_granule_bytes(const rlo__array_source *source) {
  * own. */
 
 /* Swaps and checks: the storage's granule is whole numbers. */
-static rlo_status read_filtered(void *payload,
-                                int64_t offset,
-                                int64_t bytes,
-                                void *into) {
+static rlo_status read_filtered(void *payload, int64_t offset, int64_t bytes, void *into) {
   const rlo__array_source *source = payload;
-  RLO_TRY(rlo__file_pread(source->file.descriptor,
-                          source->file.path,
-                          into,
-                          (size_t)bytes,
+  RLO_TRY(rlo__file_pread(source->file.descriptor, source->file.path, into, (size_t)bytes,
                           source->contents.offset_bytes + offset));
   swap_bytes(into, (size_t)bytes, source->swapped_width_bytes);
-  return source->has_checked_values
-             ? check_values(source, offset, into, (size_t)bytes)
-             : RLO_OK;
+  return source->has_checked_values ? check_values(source, offset, into, (size_t)bytes) : RLO_OK;
 }
 
 int rlo__array_source_read(rlo__array_source *source, void *out_bytes) {
@@ -323,37 +288,27 @@ static rlo_status make_filtered_storage(const rlo__array_source *source,
 }
 
 rlo_status rlo__array_source_storage(const rlo__array_source *source,
-                                     const rlo_storage_traits *hints,
-                                     rlo_storage **out_storage) {
+                                     const rlo_storage_traits *hints, rlo_storage **out_storage) {
   if (source->memory != NULL) {
     return rlo_storage_from_memory(source->memory, source->bytes, out_storage);
   }
   return source->swapped_width_bytes > 1 || source->has_checked_values
              ? make_filtered_storage(source, out_storage)
-             : rlo_storage_from_fd(source->file.descriptor,
-                                   source->contents.offset_bytes,
-                                   source->bytes,
-                                   hints,
-                                   out_storage);
+             : rlo_storage_from_fd(source->file.descriptor, source->contents.offset_bytes,
+                                   source->bytes, hints, out_storage);
 }
 
 /* ----------------------------------------------------------------- writing */
 
-int rlo__array_make_header(const char *path,
-                           const rlo_shape *shape,
-                           char *out_header,
+int rlo__array_make_header(const char *path, const rlo_shape *shape, char *out_header,
                            size_t *out_bytes) {
   const rlo__file_format *format = find_format(path);
   *out_bytes = 0;
-  return format->make_header == NULL
-             ? RLO__EXIT_OK
-             : format->make_header(shape, out_header, out_bytes);
+  return format->make_header == NULL ? RLO__EXIT_OK
+                                     : format->make_header(shape, out_header, out_bytes);
 }
 
-int rlo__array_save(const char *path,
-                    const rlo_shape *shape,
-                    const void *data,
-                    int64_t bytes) {
+int rlo__array_save(const char *path, const rlo_shape *shape, const void *data, int64_t bytes) {
   char head[RLO__MAX_HEADER_BYTES];
   size_t head_bytes = 0;
   RLO__EXIT_TRY(rlo__array_make_header(path, shape, head, &head_bytes));

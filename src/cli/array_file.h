@@ -44,8 +44,7 @@ typedef struct rlo__array_source {
  *               are for formats without a shape.
  * @param out_source  closed by rlo__array_source_close, if this succeeds.
  */
-int rlo__array_source_open(const char *path,
-                           const rlo__file_hints *hints,
+int rlo__array_source_open(const char *path, const rlo__file_hints *hints,
                            rlo__array_source *out_source);
 void rlo__array_source_close(const rlo__array_source *source);
 
@@ -53,10 +52,9 @@ void rlo__array_source_close(const rlo__array_source *source);
  *  usable when the source is closed, and borrows its path. `hints` are those of
  *  rlo_storage_from_fd, or NULL; without effect where bytes are swapped or
  * checked. */
-RLO_NODISCARD rlo_status
-rlo__array_source_storage(const rlo__array_source *source,
-                          const rlo_storage_traits *hints,
-                          rlo_storage **out_storage);
+RLO_NODISCARD rlo_status rlo__array_source_storage(const rlo__array_source *source,
+                                                   const rlo_storage_traits *hints,
+                                                   rlo_storage **out_storage);
 
 /** Returns in how many bytes, or a multiple, the storage is read. */
 int64_t rlo__array_source_granule_bytes(const rlo__array_source *source);
@@ -73,16 +71,11 @@ bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst);
 int rlo__array_source_read(rlo__array_source *source, void *out_bytes);
 
 /** Writes the physical bytes of a shape to a file, or to what is none. */
-int rlo__array_save(const char *path,
-                    const rlo_shape *shape,
-                    const void *data,
-                    int64_t bytes);
+int rlo__array_save(const char *path, const rlo_shape *shape, const void *data, int64_t bytes);
 
 /** Makes the header of a file for an array.
  *  @param out_header  room for RLO__MAX_HEADER_BYTES bytes. */
-int rlo__array_make_header(const char *path,
-                           const rlo_shape *shape,
-                           char *out_header,
+int rlo__array_make_header(const char *path, const rlo_shape *shape, char *out_header,
                            size_t *out_bytes);
 
 /** Prints the part of a verb's help that describes the formats. */

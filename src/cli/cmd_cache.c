@@ -24,35 +24,22 @@ typedef struct cache_request {
 } cache_request;
 
 /* Prints what is there, or was. */
-static void print_info(const rlo_cache_info *info,
-                       bool was_cleared,
-                       bool is_json) {
+static void print_info(const rlo_cache_info *info, bool was_cleared, bool is_json) {
   rlo__report r;
   rlo__report_begin(&r, is_json, 0);
   if (was_cleared) {
-    rlo__report_line(&r,
-                     "",
-                     "deleted %" PRId64 " programs, %s",
-                     info->num_entries,
+    rlo__report_line(&r, "", "deleted %" PRId64 " programs, %s", info->num_entries,
                      rlo__bytes_text(info->bytes));
   } else if (info->is_usable) {
-    rlo__report_line(&r,
-                     "",
-                     "%s: %" PRId64 " programs, %s",
-                     info->path,
-                     info->num_entries,
+    rlo__report_line(&r, "", "%s: %" PRId64 " programs, %s", info->path, info->num_entries,
                      rlo__bytes_text(info->bytes));
   } else {
-    rlo__report_line(
-        &r, "", "compiled programs are not stored: %s", info->reason);
+    rlo__report_line(&r, "", "compiled programs are not stored: %s", info->reason);
   }
-  RLO__REPORT(
-      &r,
-      RLO__STRING("path", NULL, info->path[0] != '\0' ? info->path : NULL),
-      RLO__BOOL("is_usable", info->is_usable),
-      RLO__STRING("reason", NULL, info->is_usable ? NULL : info->reason),
-      RLO__INT("entries", NULL, info->num_entries),
-      RLO__INT("bytes", NULL, info->bytes));
+  RLO__REPORT(&r, RLO__STRING("path", NULL, info->path[0] != '\0' ? info->path : NULL),
+              RLO__BOOL("is_usable", info->is_usable),
+              RLO__STRING("reason", NULL, info->is_usable ? NULL : info->reason),
+              RLO__INT("entries", NULL, info->num_entries), RLO__INT("bytes", NULL, info->bytes));
   rlo__report_end(&r);
 }
 
@@ -61,8 +48,8 @@ static int show(bool is_cleared, bool is_json) {
   if (is_cleared) {
     RLO__EXIT_TRY(rlo__rights_check("the cache is not cleared"));
   }
-  RLO__EXIT_TRY(rlo__check((is_cleared ? rlo_cache_clear : rlo_cache_inspect)(
-      rlo__cache_dir(), &info)));
+  RLO__EXIT_TRY(
+      rlo__check((is_cleared ? rlo_cache_clear : rlo_cache_inspect)(rlo__cache_dir(), &info)));
   print_info(&info, is_cleared, is_json);
   return RLO__EXIT_OK;
 }
@@ -71,35 +58,30 @@ static int show(bool is_cleared, bool is_json) {
 
 /* Images, matrices and tables of 1, 2 and 4 bytes to an element. Programs
  * serve all shapes, but distinguish whether rows begin at lines of 64 bytes. */
-static const char *const common_pairs[][3] = {
-    {"f32[1024,1024]", "f32[1024,1024]{0,1}", NULL},
-    {"f32[1023,1025]", "f32[1023,1025]{0,1}", NULL},
-    {"f32[8,56,56,64]", "f32[8,64,56,56]", "0,3,1,2"},
-    {"f32[8,64,55,55]", "f32[8,55,55,64]", "0,2,3,1"},
-    {"f32[8,512,12,64]", "f32[8,12,512,64]", "0,2,1,3"},
-    {"f32[65536,3]", "f32[3,65536]", "1,0"},
-    {"bf16[1024,1024]", "bf16[1024,1024]{0,1}", NULL},
-    {"bf16[1023,1025]", "bf16[1023,1025]{0,1}", NULL},
-    {"bf16[8,512,12,64]", "bf16[8,12,512,64]", "0,2,1,3"},
-    {"u8[8,224,224,3]", "u8[8,3,224,224]", "0,3,1,2"},
-    {"u8[8,3,224,224]", "u8[8,224,224,3]", "0,2,3,1"},
-    {"u8[1024,1024]", "u8[1024,1024]{0,1}", NULL}};
+static const char *const common_pairs[][3] = {{"f32[1024,1024]", "f32[1024,1024]{0,1}", NULL},
+                                              {"f32[1023,1025]", "f32[1023,1025]{0,1}", NULL},
+                                              {"f32[8,56,56,64]", "f32[8,64,56,56]", "0,3,1,2"},
+                                              {"f32[8,64,55,55]", "f32[8,55,55,64]", "0,2,3,1"},
+                                              {"f32[8,512,12,64]", "f32[8,12,512,64]", "0,2,1,3"},
+                                              {"f32[65536,3]", "f32[3,65536]", "1,0"},
+                                              {"bf16[1024,1024]", "bf16[1024,1024]{0,1}", NULL},
+                                              {"bf16[1023,1025]", "bf16[1023,1025]{0,1}", NULL},
+                                              {"bf16[8,512,12,64]", "bf16[8,12,512,64]", "0,2,1,3"},
+                                              {"u8[8,224,224,3]", "u8[8,3,224,224]", "0,3,1,2"},
+                                              {"u8[8,3,224,224]", "u8[8,224,224,3]", "0,2,3,1"},
+                                              {"u8[1024,1024]", "u8[1024,1024]{0,1}", NULL}};
 
-static int launch_into(const rlo__pair_run *run,
-                       rlo_plan *plan,
-                       cl_command_queue queue,
+static int launch_into(const rlo__pair_run *run, rlo_plan *plan, cl_command_queue queue,
                        cl_mem buffers[2]) {
   rlo_context *context = run->session->context;
-  RLO__EXIT_TRY(rlo__check(rlo_buffer_create(
-      context, rlo__max(1, run->problem.src_bytes), &buffers[0])));
-  RLO__EXIT_TRY(rlo__check(rlo_buffer_create(
-      context, rlo__max(1, run->problem.dst_bytes), &buffers[1])));
-  RLO__EXIT_TRY(rlo__check(
-      rlo_enqueue(plan, queue, buffers[0], 0, buffers[1], 0, 0, NULL, NULL)));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_buffer_create(context, rlo__max(1, run->problem.src_bytes), &buffers[0])));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_buffer_create(context, rlo__max(1, run->problem.dst_bytes), &buffers[1])));
+  RLO__EXIT_TRY(rlo__check(rlo_enqueue(plan, queue, buffers[0], 0, buffers[1], 0, 0, NULL, NULL)));
   const cl_int error = clFinish(queue);
-  return error == CL_SUCCESS
-             ? RLO__EXIT_OK
-             : rlo__fail("clFinish failed with OpenCL error %d", (int)error);
+  return error == CL_SUCCESS ? RLO__EXIT_OK
+                             : rlo__fail("clFinish failed with OpenCL error %d", (int)error);
 }
 
 /* Some drivers compile a part at the first launch only, and keep that in a
@@ -109,12 +91,9 @@ static int launch(const rlo__pair_run *run, rlo_plan *plan) {
   cl_int error = CL_SUCCESS;
   cl_mem buffers[2] = {NULL, NULL};
   cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                                rlo_context_cl_device(context),
-                                                0,
-                                                &error);
+                                                rlo_context_cl_device(context), 0, &error);
   if (error != CL_SUCCESS) {
-    return rlo__fail("clCreateCommandQueue failed with OpenCL error %d",
-                     (int)error);
+    return rlo__fail("clCreateCommandQueue failed with OpenCL error %d", (int)error);
   }
   const int code = launch_into(run, plan, queue, buffers);
   rlo_buffer_release(context, buffers[1]);
@@ -123,40 +102,26 @@ static int launch(const rlo__pair_run *run, rlo_plan *plan) {
   return code;
 }
 
-static void print_warmed(rlo__pair_run *run,
-                         const char *family,
-                         const rlo_context_stats *before,
+static void print_warmed(rlo__pair_run *run, const char *family, const rlo_context_stats *before,
                          const rlo_context_stats *after) {
   const int64_t built = after->programs_built - before->programs_built;
-  const int64_t found = after->disk_hits - before->disk_hits +
-                        after->program_hits - before->program_hits;
-  rlo__report_line(&run->report,
-                   "",
-                   "%s %s: %s, %" PRId64 " compiled, %" PRId64 " found",
-                   run->src,
-                   run->dst,
-                   family,
-                   built,
-                   found);
-  RLO__REPORT_OBJECT(&run->report,
-                     NULL,
-                     RLO__STRING("src", NULL, run->src),
-                     RLO__STRING("dst", NULL, run->dst),
-                     RLO__STRING("family", NULL, family),
+  const int64_t found =
+      after->disk_hits - before->disk_hits + after->program_hits - before->program_hits;
+  rlo__report_line(&run->report, "", "%s %s: %s, %" PRId64 " compiled, %" PRId64 " found", run->src,
+                   run->dst, family, built, found);
+  RLO__REPORT_OBJECT(&run->report, NULL, RLO__STRING("src", NULL, run->src),
+                     RLO__STRING("dst", NULL, run->dst), RLO__STRING("family", NULL, family),
                      RLO__INT("programs_compiled", NULL, built),
                      RLO__INT("programs_found", NULL, found));
 }
 
-static int warm_plan(rlo__pair_run *run,
-                     rlo_plan *plan,
-                     const rlo_context_stats *before) {
+static int warm_plan(rlo__pair_run *run, rlo_plan *plan, const rlo_context_stats *before) {
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   RLO__EXIT_TRY(rlo__check(rlo_plan_prepare(plan)));
   RLO__EXIT_TRY(launch(run, plan));
   RLO__EXIT_TRY(rlo__check(rlo_plan_get_info(plan, &info)));
-  RLO__EXIT_TRY(
-      rlo__check(rlo_context_get_stats(run->session->context, &after)));
+  RLO__EXIT_TRY(rlo__check(rlo_context_get_stats(run->session->context, &after)));
   print_warmed(run, info.family, before, &after);
   return RLO__EXIT_OK;
 }
@@ -169,10 +134,8 @@ static int warm_pair(void *payload, rlo__pair_run *run) {
   options.is_aligned = true;
   rlo_plan *plan = NULL;
   rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  RLO__EXIT_TRY(
-      rlo__check(rlo_context_get_stats(run->session->context, &before)));
-  RLO__EXIT_TRY(rlo__check(
-      rlo_plan_create(run->session->context, &run->problem, &options, &plan)));
+  RLO__EXIT_TRY(rlo__check(rlo_context_get_stats(run->session->context, &before)));
+  RLO__EXIT_TRY(rlo__check(rlo_plan_create(run->session->context, &run->problem, &options, &plan)));
   const int code = warm_plan(run, plan, &before);
   rlo_plan_release(plan);
   return code;
@@ -185,8 +148,7 @@ static int read_pairs(cache_request *request) {
   }
   for (size_t n = 0; n < sizeof(common_pairs) / sizeof(common_pairs[0]); ++n) {
     const char *const *pair = common_pairs[n];
-    RLO__EXIT_TRY(
-        rlo__pair_suite_add(&request->suite, pair[0], pair[1], pair[2]));
+    RLO__EXIT_TRY(rlo__pair_suite_add(&request->suite, pair[0], pair[1], pair[2]));
   }
   return RLO__EXIT_OK;
 }
@@ -195,20 +157,18 @@ static int warm(cache_request *request) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
   RLO__EXIT_TRY(read_pairs(request));
   RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
-  return info.is_usable
-             ? rlo__pair_suite_run(&request->suite)
-             : rlo__fail("compiled programs are not stored: %s", info.reason);
+  return info.is_usable ? rlo__pair_suite_run(&request->suite)
+                        : rlo__fail("compiled programs are not stored: %s", info.reason);
 }
 
 /* ------------------------------------------------------------------ command */
 
-static const rlo__option options[] = {
-    RLO__OPTION_COMMON("help", HELP),
-    RLO__OPTION_COMMON("json", JSON),
-    RLO__OPTION("suite", TEXT, cache_request, suite_path),
-    RLO__OPTION_COMMON("device", DEVICE),
-    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
-    {0}};
+static const rlo__option options[] = {RLO__OPTION_COMMON("help", HELP),
+                                      RLO__OPTION_COMMON("json", JSON),
+                                      RLO__OPTION("suite", TEXT, cache_request, suite_path),
+                                      RLO__OPTION_COMMON("device", DEVICE),
+                                      RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
+                                      {0}};
 
 static int run(int argc, char **argv) {
   static const char *const words[] = {"show", "clear", "warm", NULL};
@@ -218,14 +178,11 @@ static int run(int argc, char **argv) {
   cache_request request = {
       .suite = {.verb = "cache", .common = &request.common, .work = warm_pair}};
   int32_t word = 0;
-  RLO__EXIT_TRY(rlo__options_take(
-      &rlo__cmd_cache, argc, argv, &request, &request.common));
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_cache, argc, argv, &request, &request.common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 1, "show, clear or warm"));
   RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, argv[optind], words, &word));
-  if (word != WARM &&
-      (request.suite_path != NULL || request.common.is_device_given)) {
-    return rlo__fail_usage(
-        argv[0], "--suite and --device are of warm, not of %s", argv[optind]);
+  if (word != WARM && (request.suite_path != NULL || request.common.is_device_given)) {
+    return rlo__fail_usage(argv[0], "--suite and --device are of warm, not of %s", argv[optind]);
   }
   if (word != WARM) {
     return show(word == CLEAR, request.common.is_json);

@@ -17,8 +17,7 @@
 
 static int open_source(rlo__conversion *c) {
   if (rlo__path_is_same_file(c->request.input_path, c->request.output_path)) {
-    return rlo__fail("%s and %s are one file; write to another",
-                     c->request.input_path,
+    return rlo__fail("%s and %s are one file; write to another", c->request.input_path,
                      c->request.output_path);
   }
   rlo__file_hints hints = c->request.hints;
@@ -32,16 +31,15 @@ static int open_source(rlo__conversion *c) {
 /* Sets the permutation and dst_shape. */
 static int find_shape(rlo__conversion *c) {
   const rlo_shape *src = &c->source.contents.shape;
-  RLO__EXIT_TRY(rlo__permutation_parse(
-      "convert", "--perm", c->request.permutation, src->rank, c->permutation));
+  RLO__EXIT_TRY(rlo__permutation_parse("convert", "--perm", c->request.permutation, src->rank,
+                                       c->permutation));
   c->dst_shape = *src;
   c->dst_shape.layout = rlo_layout_row_major(src->rank);
   c->dst_shape.layout.element_size_bits = src->layout.element_size_bits;
-  RLO__EXIT_TRY(rlo__check(rlo_shape_permute_dims_ignoring_layout(
-      &c->dst_shape, c->permutation, &c->dst_shape)));
-  return c->request.to == NULL
-             ? RLO__EXIT_OK
-             : rlo__layout_operand_apply(c->request.to, &c->dst_shape);
+  RLO__EXIT_TRY(rlo__check(
+      rlo_shape_permute_dims_ignoring_layout(&c->dst_shape, c->permutation, &c->dst_shape)));
+  return c->request.to == NULL ? RLO__EXIT_OK
+                               : rlo__layout_operand_apply(c->request.to, &c->dst_shape);
 }
 
 int rlo__conversion_open(rlo__conversion *c) {
@@ -51,34 +49,27 @@ int rlo__conversion_open(rlo__conversion *c) {
     rlo__array_source_close(&c->source);
     return code;
   }
-  c->source.has_checked_values =
-      rlo__values_may_be_cut(&c->source.contents.shape, &c->dst_shape);
+  c->source.has_checked_values = rlo__values_may_be_cut(&c->source.contents.shape, &c->dst_shape);
   return RLO__EXIT_OK;
 }
 
 /* ----------------------------------------------------------------- printing */
 
-static void report_output(const rlo__stream *stream,
-                          rlo__report *r,
+static void report_output(const rlo__stream *stream, rlo__report *r,
                           const rlo__stream_result *result) {
   const rlo__conversion *c = stream->payload;
   const bool is_on_host = c->request.stream.devices.is_none;
-  RLO__REPORT(r,
-              RLO__STRING("shape", "", rlo__shape_text(&c->dst_shape)),
+  RLO__REPORT(r, RLO__STRING("shape", "", rlo__shape_text(&c->dst_shape)),
               RLO__STRING("file", NULL, c->request.output_path),
               RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
   if (result == NULL) {
     return;
   }
   /* Pieces may run by several families. */
-  const char *family = is_on_host                  ? "host"
-                       : result->family[0] != '\0' ? result->family
-                                                   : NULL;
-  RLO__REPORT(
-      r,
-      RLO__STRING("family", NULL, family),
-      RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
-      RLO__STRING("chosen_by", NULL, stream->chosen_by));
+  const char *family = is_on_host ? "host" : result->family[0] != '\0' ? result->family : NULL;
+  RLO__REPORT(r, RLO__STRING("family", NULL, family),
+              RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
+              RLO__STRING("chosen_by", NULL, stream->chosen_by));
   if (stream->is_in_pieces || !is_on_host) {
     RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
   }
@@ -89,11 +80,10 @@ static void report_output(const rlo__stream *stream,
 
 static int convert_source(rlo__conversion *c) {
   rlo__convert_request *request = &c->request;
-  RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
-      &c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
-  rlo__stream_output output = {.path = request->output_path,
-                               .shape = &c->dst_shape,
-                               .bytes = c->problem.dst_bytes};
+  RLO__EXIT_TRY(rlo__check(
+      rlo_relayout_lower(&c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
+  rlo__stream_output output = {
+      .path = request->output_path, .shape = &c->dst_shape, .bytes = c->problem.dst_bytes};
   const rlo__stream_job job = {.problem = &c->problem};
   rlo__stream stream = {.options = &request->stream,
                         .common = &request->common,
@@ -129,29 +119,23 @@ static int check_options(rlo__convert_request *request) {
   if (request->hints.is_bitcast && request->from == NULL) {
     return rlo__fail_usage("convert", "--bitcast requires --from");
   }
-  bool is_kernel_named =
-      request->stream.family != NULL || request->stream.schedule != NULL;
+  bool is_kernel_named = request->stream.family != NULL || request->stream.schedule != NULL;
   if (request->stream.is_host && is_kernel_named) {
     return rlo__fail_usage("convert",
                            "--host uses no device: it excludes --family and "
                            "--schedule");
   }
   if (request->stream.devices.is_none && is_kernel_named) {
-    return rlo__fail_usage("convert",
-                           "--device none excludes --family and --schedule");
+    return rlo__fail_usage("convert", "--device none excludes --family and --schedule");
   }
   return rlo__stream_options_check("convert", &request->stream);
 }
 
-int rlo__convert_request_take(const rlo__command *command,
-                              int argc,
-                              char **argv,
+int rlo__convert_request_take(const rlo__command *command, int argc, char **argv,
                               rlo__convert_request *out_request) {
   *out_request = (rlo__convert_request){.hints = RLO__FILE_HINTS_INIT};
-  RLO__EXIT_TRY(rlo__options_take(
-      command, argc, argv, out_request, &out_request->common));
-  RLO__EXIT_TRY(
-      rlo__operands_take(argc, argv, 2, "an input and an output file"));
+  RLO__EXIT_TRY(rlo__options_take(command, argc, argv, out_request, &out_request->common));
+  RLO__EXIT_TRY(rlo__operands_take(argc, argv, 2, "an input and an output file"));
   RLO__EXIT_TRY(check_options(out_request));
   out_request->input_path = argv[optind];
   out_request->output_path = argv[optind + 1];
@@ -161,8 +145,7 @@ int rlo__convert_request_take(const rlo__command *command,
 static int run(int argc, char **argv) {
   /* Static: a problem is too large for the stack. */
   static rlo__conversion c;
-  RLO__EXIT_TRY(
-      rlo__convert_request_take(&rlo__cmd_convert, argc, argv, &c.request));
+  RLO__EXIT_TRY(rlo__convert_request_take(&rlo__cmd_convert, argc, argv, &c.request));
   RLO__EXIT_TRY(rlo__conversion_open(&c));
   const int code = convert_source(&c);
   rlo__array_source_close(&c.source);

@@ -27,8 +27,7 @@
  * has padding. */
 static void add_part(rlo__report *r, const rlo_cost_part *part) {
   static const char *const kinds[] = {"dimensions", "added", "tail"};
-  static const char *const words[] = {
-      "dimension", "a dimension that a tile adds", "the tail"};
+  static const char *const words[] = {"dimension", "a dimension that a tile adds", "the tail"};
   int64_t dimensions[RLO_MAX_RANK];
   int32_t count = 0;
   for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
@@ -37,9 +36,7 @@ static void add_part(rlo__report *r, const rlo_cost_part *part) {
     }
   }
   const double share =
-      part->slots == 0
-          ? 0
-          : (double)(part->slots - part->elements) / (double)part->slots;
+      part->slots == 0 ? 0 : (double)(part->slots - part->elements) / (double)part->slots;
   char buffer[RLO_MAX_RANK * 3 + 128];
   rlo__str text = rlo__str_over(buffer, sizeof(buffer));
   rlo__str_printf(&text, "%s%s", words[part->kind], count > 1 ? "s" : "");
@@ -47,43 +44,26 @@ static void add_part(rlo__report *r, const rlo_cost_part *part) {
     rlo__str_printf(&text, "%c%" PRId64, i == 0 ? ' ' : '*', dimensions[i]);
   }
   if (part->slots > part->elements) {
-    rlo__report_line(r,
-                     " ",
-                     "%s %s %" PRId64 " of %" PRId64 " (%.1f %% padding)",
-                     buffer,
-                     count > 1 ? "are" : "is",
-                     part->elements,
-                     part->slots,
-                     100 * share);
+    rlo__report_line(r, " ", "%s %s %" PRId64 " of %" PRId64 " (%.1f %% padding)", buffer,
+                     count > 1 ? "are" : "is", part->elements, part->slots, 100 * share);
   }
-  RLO__REPORT_OBJECT(r,
-                     NULL,
-                     RLO__STRING("kind", NULL, kinds[part->kind]),
+  RLO__REPORT_OBJECT(r, NULL, RLO__STRING("kind", NULL, kinds[part->kind]),
                      RLO__INTS("dimensions", NULL, dimensions, count),
                      RLO__INT("elements", NULL, part->elements),
-                     RLO__INT("slots", NULL, part->slots),
-                     RLO__REAL("padding_share", share));
+                     RLO__INT("slots", NULL, part->slots), RLO__REAL("padding_share", share));
 }
 
 /* In text, the slots for the elements, such as "128x", or "1.536x" with four
  * digits if it is not whole, and a line for each part with padding. */
 static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
   const bool is_empty = cost->elements == 0;
-  const double factor = is_empty ? (double)INFINITY
-                                 : (double)cost->slots / (double)cost->elements;
+  const double factor = is_empty ? (double)INFINITY : (double)cost->slots / (double)cost->elements;
   char text[48] = "";
   if (!is_empty) {
-    snprintf(text,
-             sizeof(text),
-             cost->slots % cost->elements == 0 ? ", %.0fx" : ", %.4gx",
-             factor);
+    snprintf(text, sizeof(text), cost->slots % cost->elements == 0 ? ", %.0fx" : ", %.4gx", factor);
   }
-  rlo__report_line(r,
-                   "cost",
-                   "%" PRId64 " slots for %" PRId64 " elements%s",
-                   cost->slots,
-                   cost->elements,
-                   text);
+  rlo__report_line(r, "cost", "%" PRId64 " slots for %" PRId64 " elements%s", cost->slots,
+                   cost->elements, text);
   rlo__report_open(r, "cost", '{');
   RLO__REPORT(r, RLO__REAL("factor", factor));
   rlo__report_open(r, "parts", '[');
@@ -97,27 +77,17 @@ static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
 /* -------------------------------------------------------------------- array */
 
 /* Every tile adds at most its own rank, and one. */
-#define MAX_PHYSICAL_DIMS \
-  (RLO_MAX_RANK + RLO_MAX_TILES * (RLO_MAX_TILE_RANK + 1))
+#define MAX_PHYSICAL_DIMS (RLO_MAX_RANK + RLO_MAX_TILES * (RLO_MAX_TILE_RANK + 1))
 
 static void add_numpy(rlo__report *r, const rlo_numpy_view *view) {
-  RLO__REPORT(r,
-              RLO__INT("offset_bytes", NULL, view->offset_bytes),
+  RLO__REPORT(r, RLO__INT("offset_bytes", NULL, view->offset_bytes),
               RLO__BOOL("is_byte_swapped", view->is_byte_swapped));
-  rlo__report_line(r,
-                   "slot 0 at",
-                   "byte %" PRId64 " from the first element",
-                   view->offset_bytes);
-  rlo__report_line(r,
-                   "byte order",
-                   "%s",
-                   view->is_byte_swapped ? "swapped" : "this machine's");
+  rlo__report_line(r, "slot 0 at", "byte %" PRId64 " from the first element", view->offset_bytes);
+  rlo__report_line(r, "byte order", "%s", view->is_byte_swapped ? "swapped" : "this machine's");
 }
 
 /* Adds none for a layout with strides. */
-static void add_physical_dims(rlo__report *r,
-                              const int64_t *dims,
-                              int32_t count) {
+static void add_physical_dims(rlo__report *r, const int64_t *dims, int32_t count) {
   if (count >= 0) {
     RLO__REPORT(r, RLO__INTS("physical_dims", "physical dims", dims, count));
     return;
@@ -126,9 +96,7 @@ static void add_physical_dims(rlo__report *r,
   RLO__REPORT(r, RLO__STRING("physical_dims", NULL, NULL));
 }
 
-static int describe_array(const rlo_numpy_view *view,
-                          bool is_numpy,
-                          bool is_json) {
+static int describe_array(const rlo_numpy_view *view, bool is_numpy, bool is_json) {
   const rlo_shape *shape = &view->shape;
   rlo_shape_extent extent = {0};
   rlo_shape_cost cost;
@@ -137,26 +105,21 @@ static int describe_array(const rlo_numpy_view *view,
   RLO__EXIT_TRY(rlo__check(rlo_shape_measure(shape, &extent)));
   RLO__EXIT_TRY(rlo__check(rlo_shape_predict_cost(shape, &cost)));
   if (shape->layout.kind == RLO_LAYOUT_DENSE) {
-    RLO__EXIT_TRY(rlo__check(
-        rlo_shape_physical_dims(shape, dims, MAX_PHYSICAL_DIMS, &num_dims)));
+    RLO__EXIT_TRY(rlo__check(rlo_shape_physical_dims(shape, dims, MAX_PHYSICAL_DIMS, &num_dims)));
   }
   /* A broadcast view has more elements than slots, and no padding. */
   const int64_t padding = extent.slots - extent.elements;
   rlo__report r;
   rlo__report_begin(&r, is_json, 15);
   RLO__REPORT(
-      &r,
-      RLO__STRING("shape", "shape", rlo__shape_text(shape)),
-      RLO__INT("rank", "rank", shape->rank),
-      RLO__INT("elements", "elements", extent.elements),
+      &r, RLO__STRING("shape", "shape", rlo__shape_text(shape)),
+      RLO__INT("rank", "rank", shape->rank), RLO__INT("elements", "elements", extent.elements),
       RLO__INT("slots", "slots", extent.slots),
       RLO__INT("element_bits", "element bits", extent.element_bits),
       RLO__INT("bytes", "bytes", extent.bytes),
       RLO__INT("physical_bytes", "physical bytes", extent.physical_bytes),
-      RLO__SHARE("padding_share",
-                 "padding",
-                 padding > 0 ? (double)padding / (double)extent.slots : 0,
-                 " of the slots"));
+      RLO__SHARE("padding_share", "padding",
+                 padding > 0 ? (double)padding / (double)extent.slots : 0, " of the slots"));
   if (is_numpy) {
     add_numpy(&r, view);
   }
@@ -191,8 +154,7 @@ static const rlo__option options[] = {
     RLO__OPTION("numpy", TEXT, describe_request, numpy_type),
     RLO__OPTION("dims", INTS, describe_request, dims),
     RLO__OPTION("strides", INTS, describe_request, strides),
-    RLO__OPTION_WITHIN(
-        "bytes", describe_request, available_bytes, 0, INT64_MAX),
+    RLO__OPTION_WITHIN("bytes", describe_request, available_bytes, 0, INT64_MAX),
     RLO__OPTION("proto", TEXT, describe_request, proto_path),
     RLO__OPTION("save-proto", TEXT, describe_request, save_path),
     RLO__OPTION("hlo", TEXT, describe_request, hlo_path),
@@ -204,14 +166,12 @@ static int check_options(const describe_request *request) {
   const bool is_numpy = request->numpy_type != NULL;
   if (!is_numpy && (request->dims.is_given || request->strides.is_given ||
                     request->available_bytes != RLO_AVAILABLE_UNKNOWN)) {
-    return rlo__fail_usage(verb,
-                           "--dims, --strides and --bytes require --numpy");
+    return rlo__fail_usage(verb, "--dims, --strides and --bytes require --numpy");
   }
   if (is_numpy && !request->dims.is_given) {
     return rlo__fail_usage(verb, "--numpy needs --dims");
   }
-  if (is_numpy + (request->proto_path != NULL) + (request->hlo_path != NULL) >
-      1) {
+  if (is_numpy + (request->proto_path != NULL) + (request->hlo_path != NULL) > 1) {
     return rlo__fail_usage(verb, "give one of --numpy, --proto and --hlo");
   }
   if (request->top != 0 && request->hlo_path == NULL) {
@@ -240,21 +200,16 @@ static int load_proto(const char *path, contents *out) {
   char *bytes = NULL;
   size_t size = 0;
   char why[512];
-  RLO__EXIT_TRY(
-      rlo__check(rlo__file_read(path, RLO_PROTO_MAX_BYTES, &bytes, &size)));
+  RLO__EXIT_TRY(rlo__check(rlo__file_read(path, RLO_PROTO_MAX_BYTES, &bytes, &size)));
   rlo_status status = rlo_proto_parse_tree(bytes, size, &out->tree, NULL);
   if (status != RLO_OK) {
     snprintf(why, sizeof(why), "%s", rlo_error_last()->message);
     status = rlo_proto_parse_program(bytes, size, &out->program, NULL);
   }
   rlo__free(bytes);
-  return status == RLO_OK
-             ? RLO__EXIT_OK
-             : rlo__fail(
-                   "%s holds no ShapeProto: %s; and no ProgramShapeProto: %s",
-                   path,
-                   why,
-                   rlo_error_last()->message);
+  return status == RLO_OK ? RLO__EXIT_OK
+                          : rlo__fail("%s holds no ShapeProto: %s; and no ProgramShapeProto: %s",
+                                      path, why, rlo_error_last()->message);
 }
 
 /* Writes a ShapeProto or a ProgramShapeProto; the file appears complete or not
@@ -270,13 +225,10 @@ static int save_proto(const char *path, const contents *c) {
   }
   const rlo_status status =
       c->tree != NULL
-          ? rlo_proto_format_tree(
-                c->tree, &how, memory, RLO_PROTO_MAX_BYTES, &bytes)
-          : rlo_proto_format_program(
-                c->program, &how, memory, RLO_PROTO_MAX_BYTES, &bytes);
-  const int code = status == RLO_OK
-                       ? rlo__output_write(path, NULL, 0, memory, bytes)
-                       : rlo__fail_last();
+          ? rlo_proto_format_tree(c->tree, &how, memory, RLO_PROTO_MAX_BYTES, &bytes)
+          : rlo_proto_format_program(c->program, &how, memory, RLO_PROTO_MAX_BYTES, &bytes);
+  const int code =
+      status == RLO_OK ? rlo__output_write(path, NULL, 0, memory, bytes) : rlo__fail_last();
   rlo__free(memory);
   return code;
 }
@@ -309,27 +261,19 @@ static rlo_status parse_operand(const char *text, contents *out) {
 
 /* ------------------------------------------------------------------ running */
 
-static int describe_numpy(const describe_request *request,
-                          rlo_numpy_view *out) {
+static int describe_numpy(const describe_request *request, rlo_numpy_view *out) {
   const rlo__int_list *strides = &request->strides;
   if (strides->is_given && strides->count != request->dims.count) {
-    return rlo__fail("there are %d strides, but %d dimensions",
-                     strides->count,
+    return rlo__fail("there are %d strides, but %d dimensions", strides->count,
                      request->dims.count);
   }
-  return rlo__check(
-      rlo_shape_from_numpy(request->numpy_type,
-                           request->dims.values,
-                           strides->is_given ? strides->values : NULL,
-                           request->dims.count,
-                           request->available_bytes,
-                           out));
+  return rlo__check(rlo_shape_from_numpy(request->numpy_type, request->dims.values,
+                                         strides->is_given ? strides->values : NULL,
+                                         request->dims.count, request->available_bytes, out));
 }
 
 /* The array of a NumPy array, or of a tree that is one, goes to *view. */
-static int load(const describe_request *request,
-                const char *text,
-                rlo_numpy_view *view,
+static int load(const describe_request *request, const char *text, rlo_numpy_view *view,
                 contents *out) {
   if (request->proto_path != NULL) {
     return load_proto(request->proto_path, out);
@@ -341,25 +285,19 @@ static int load(const describe_request *request,
   return rlo__check(rlo_shape_tree_make_array(&view->shape, &out->tree));
 }
 
-static int describe_contents(const contents *c,
-                             rlo_numpy_view *view,
-                             bool is_numpy,
-                             bool is_json) {
+static int describe_contents(const contents *c, rlo_numpy_view *view, bool is_numpy, bool is_json) {
   if (c->program != NULL) {
     return rlo__describe_program(c->program, is_json);
   }
   if (rlo_shape_tree_kind(c->tree) != RLO_SHAPE_KIND_ARRAY) {
     return rlo__describe_tree(c->tree, is_json);
   }
-  RLO__EXIT_TRY(
-      rlo__check(rlo_shape_tree_get_array(c->tree, NULL, 0, &view->shape)));
+  RLO__EXIT_TRY(rlo__check(rlo_shape_tree_get_array(c->tree, NULL, 0, &view->shape)));
   return describe_array(view, is_numpy, is_json);
 }
 
 /* `text` is NULL unless a text is what is described. */
-static int describe(const describe_request *request,
-                    const char *text,
-                    bool is_json) {
+static int describe(const describe_request *request, const char *text, bool is_json) {
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
   contents c = {NULL, NULL};
   int code = load(request, text, &view, &c);
@@ -377,19 +315,16 @@ static int describe(const describe_request *request,
 static int run(int argc, char **argv) {
   rlo__common_options common;
   describe_request request = {.available_bytes = RLO_AVAILABLE_UNKNOWN};
-  RLO__EXIT_TRY(
-      rlo__options_take(&rlo__cmd_describe, argc, argv, &request, &common));
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_describe, argc, argv, &request, &common));
   RLO__EXIT_TRY(check_options(&request));
-  const bool has_text = request.numpy_type == NULL &&
-                        request.proto_path == NULL && request.hlo_path == NULL;
-  RLO__EXIT_TRY(rlo__operands_take(
-      argc, argv, has_text ? 1 : 0, "a shape, --numpy, --proto or --hlo"));
+  const bool has_text =
+      request.numpy_type == NULL && request.proto_path == NULL && request.hlo_path == NULL;
+  RLO__EXIT_TRY(
+      rlo__operands_take(argc, argv, has_text ? 1 : 0, "a shape, --numpy, --proto or --hlo"));
   return request.hlo_path != NULL
-             ? rlo__describe_hlo(request.hlo_path,
-                                 request.top == 0 ? DEFAULT_TOP : request.top,
+             ? rlo__describe_hlo(request.hlo_path, request.top == 0 ? DEFAULT_TOP : request.top,
                                  common.is_json)
-             : describe(
-                   &request, has_text ? argv[optind] : NULL, common.is_json);
+             : describe(&request, has_text ? argv[optind] : NULL, common.is_json);
 }
 
 const rlo__command rlo__cmd_describe = {

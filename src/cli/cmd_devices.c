@@ -31,59 +31,35 @@ static const char *type_name(cl_device_type type) {
                                                     : "custom";
 }
 
-static void add_device(rlo__report *r,
-                       const rlo_device_entry *entry,
-                       const rlo_device_info *info) {
+static void add_device(rlo__report *r, const rlo_device_entry *entry, const rlo_device_info *info) {
   const char *type = type_name(entry->type);
   const char *class_name = rlo__device_class_names[info->device_class];
-  rlo__report_line(r,
-                   "",
-                   "%s%d  %s (%s)",
-                   entry->is_default ? "* " : "  ",
-                   entry->device_number,
-                   entry->device_name,
-                   type);
+  rlo__report_line(r, "", "%s%d  %s (%s)", entry->is_default ? "* " : "  ", entry->device_number,
+                   entry->device_name, type);
   rlo__report_line(r, "     platform", "%s", entry->platform_name);
-  rlo__report_line(r,
-                   "     version",
-                   "%s, driver %s",
-                   entry->device_version,
+  rlo__report_line(r, "     version", "%s, driver %s", entry->device_version,
                    entry->driver_version);
-  rlo__report_line(r,
-                   "     kernels",
-                   "%s class%s%s%s%s%s",
-                   class_name,
+  rlo__report_line(r, "     kernels", "%s class%s%s%s%s%s", class_name,
                    info->has_nontemporal_store ? ", non-temporal stores" : "",
                    info->has_builtin_prefetch ? ", prefetch" : "",
-                   info->has_vector_shuffle ? ", shuffles" : "",
-                   info->has_f64 ? ", f64" : "",
+                   info->has_vector_shuffle ? ", shuffles" : "", info->has_f64 ? ", f64" : "",
                    info->has_f32_denormals ? "" : ", no denormals");
-  rlo__report_line(r,
-                   "     limits",
-                   "%d compute units, work-groups of %" PRId64
-                   " items, %" PRId64 " bytes of local memory",
-                   info->compute_units,
-                   info->max_work_group_items,
-                   info->local_memory_bytes);
-  rlo__report_line(r,
-                   "     memory",
-                   "%s, buffers up to %s, aligned to %" PRId64 " bytes",
+  rlo__report_line(r, "     limits",
+                   "%d compute units, work-groups of %" PRId64 " items, %" PRId64
+                   " bytes of local memory",
+                   info->compute_units, info->max_work_group_items, info->local_memory_bytes);
+  rlo__report_line(r, "     memory", "%s, buffers up to %s, aligned to %" PRId64 " bytes",
                    rlo__bytes_text(info->global_memory_bytes),
-                   rlo__bytes_text(info->max_allocation_bytes),
-                   info->base_alignment_bytes);
+                   rlo__bytes_text(info->max_allocation_bytes), info->base_alignment_bytes);
   RLO__REPORT_OBJECT(
-      r,
-      NULL,
-      RLO__INT("device", NULL, entry->device_number),
-      RLO__STRING("name", NULL, entry->device_name),
-      RLO__STRING("type", NULL, type),
+      r, NULL, RLO__INT("device", NULL, entry->device_number),
+      RLO__STRING("name", NULL, entry->device_name), RLO__STRING("type", NULL, type),
       RLO__INT("platform", NULL, entry->platform_number),
       RLO__STRING("platform_name", NULL, entry->platform_name),
       RLO__STRING("device_version", NULL, entry->device_version),
       RLO__STRING("driver_version", NULL, entry->driver_version),
       RLO__BOOL("is_default", entry->is_default),
-      RLO__STRING("reason", "     choice", entry->reason),
-      RLO__STRING("class", NULL, class_name),
+      RLO__STRING("reason", "     choice", entry->reason), RLO__STRING("class", NULL, class_name),
       RLO__INT("compute_units", NULL, info->compute_units),
       RLO__INT("max_work_group_items", NULL, info->max_work_group_items),
       RLO__INT("local_memory_bytes", NULL, info->local_memory_bytes),
@@ -96,17 +72,14 @@ static void add_device(rlo__report *r,
       RLO__BOOL("has_nontemporal_store", info->has_nontemporal_store),
       RLO__BOOL("has_builtin_prefetch", info->has_builtin_prefetch),
       RLO__BOOL("has_vector_shuffle", info->has_vector_shuffle),
-      RLO__BOOL("has_f64", info->has_f64),
-      RLO__BOOL("has_f32_denormals", info->has_f32_denormals),
+      RLO__BOOL("has_f64", info->has_f64), RLO__BOOL("has_f32_denormals", info->has_f32_denormals),
       RLO__BOOL("has_large_buffer_option", info->has_large_buffer_option),
       RLO__BOOL("is_cpu_class_only", info->is_cpu_class_only),
       RLO__INT("near_cache_bytes", NULL, info->near_cache_bytes));
 }
 
 /* Nothing is printed unless all devices tell their limits. */
-static rlo_status query_devices(rlo_device_entry *entries,
-                                rlo_device_info *infos,
-                                int32_t *count) {
+static rlo_status query_devices(rlo_device_entry *entries, rlo_device_info *infos, int32_t *count) {
   const int32_t capacity = *count;
   RLO_TRY(rlo_device_list(entries, sizeof(*entries), capacity, count));
   *count = (int32_t)rlo__min(*count, capacity);
@@ -123,9 +96,8 @@ static int list_devices(void *payload) {
   RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, &count)));
   rlo_device_entry *entries = rlo__alloc_array((size_t)count, sizeof(*entries));
   rlo_device_info *infos = rlo__alloc_array((size_t)count, sizeof(*infos));
-  rlo_status status = entries == NULL || infos == NULL
-                          ? RLO_OUT_OF_MEMORY
-                          : query_devices(entries, infos, &count);
+  rlo_status status =
+      entries == NULL || infos == NULL ? RLO_OUT_OF_MEMORY : query_devices(entries, infos, &count);
   if (status == RLO_OK) {
     rlo__report r;
     rlo__report_begin(&r, request->common.is_json, 16);
@@ -142,32 +114,21 @@ static int list_devices(void *payload) {
 
 /* -------------------------------------------------------------- copy limit */
 
-static void print_limit(const devices_request *request,
-                        const char *device_name,
-                        double gb_per_s) {
+static void print_limit(const devices_request *request, const char *device_name, double gb_per_s) {
   rlo__report r;
   rlo__report_begin(&r, request->common.is_json, 0);
-  rlo__report_line(
-      &r,
-      "",
-      "%.2f GB/s  copying %s on %s (read + written, median of %" PRId64 ")",
-      gb_per_s,
-      rlo__bytes_text(request->bytes),
-      device_name,
-      request->rounds);
-  RLO__REPORT(&r,
-              RLO__STRING("device", NULL, device_name),
-              RLO__INT("bytes", NULL, request->bytes),
-              RLO__INT("rounds", NULL, request->rounds),
-              RLO__REAL("gb_per_s", gb_per_s));
+  rlo__report_line(&r, "", "%.2f GB/s  copying %s on %s (read + written, median of %" PRId64 ")",
+                   gb_per_s, rlo__bytes_text(request->bytes), device_name, request->rounds);
+  RLO__REPORT(&r, RLO__STRING("device", NULL, device_name), RLO__INT("bytes", NULL, request->bytes),
+              RLO__INT("rounds", NULL, request->rounds), RLO__REAL("gb_per_s", gb_per_s));
   rlo__report_end(&r);
 }
 
 static int measure_limit(void *payload, rlo__session *session) {
   const devices_request *request = payload;
   double gb_per_s = 0;
-  RLO__EXIT_TRY(rlo__check(rlo_copy_limit(
-      session->context, request->bytes, (int32_t)request->rounds, &gb_per_s)));
+  RLO__EXIT_TRY(rlo__check(
+      rlo_copy_limit(session->context, request->bytes, (int32_t)request->rounds, &gb_per_s)));
   print_limit(request, session->device_name, gb_per_s);
   return RLO__EXIT_OK;
 }
@@ -185,22 +146,17 @@ static const rlo__option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  devices_request request = {
-      .is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0};
-  RLO__EXIT_TRY(rlo__options_take(
-      &rlo__cmd_devices, argc, argv, &request, &request.common));
+  devices_request request = {.is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0};
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_devices, argc, argv, &request, &request.common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no operands"));
-  if (!request.is_limit && (request.common.is_device_given ||
-                            request.bytes > 0 || request.rounds > 0)) {
-    return rlo__fail_usage(
-        argv[0], "--device, --bytes and --rounds require --copy-limit");
+  if (!request.is_limit &&
+      (request.common.is_device_given || request.bytes > 0 || request.rounds > 0)) {
+    return rlo__fail_usage(argv[0], "--device, --bytes and --rounds require --copy-limit");
   }
   request.bytes = request.bytes == 0 ? (int64_t)64 << 20 : request.bytes;
   request.rounds = request.rounds == 0 ? 11 : request.rounds;
-  return request.is_limit
-             ? rlo__session_run(&request.common, NULL, measure_limit, &request)
-             : rlo__subprocess_run(
-                   request.common.is_isolated, list_devices, &request);
+  return request.is_limit ? rlo__session_run(&request.common, NULL, measure_limit, &request)
+                          : rlo__subprocess_run(request.common.is_isolated, list_devices, &request);
 }
 
 const rlo__command rlo__cmd_devices = {

@@ -35,12 +35,9 @@ static int find_places(const rlo__op *op, char **names, int32_t *out_places) {
       return rlo__fail("cannot get memory for a name");
     }
   }
-  return inputs->count == 0 ||
-                 rlo_kernel_place_inputs(op->engine,
-                                         op->kernel.kernel_name,
-                                         (const char *const *)names,
-                                         inputs->count,
-                                         out_places) == RLO_OK
+  return inputs->count == 0 || rlo_kernel_place_inputs(op->engine, op->kernel.kernel_name,
+                                                       (const char *const *)names, inputs->count,
+                                                       out_places) == RLO_OK
              ? RLO__EXIT_OK
              : rlo__fail_usage("op", "%s", rlo_error_last()->message);
 }
@@ -51,11 +48,9 @@ static int take_inputs(rlo__op *op) {
   int32_t *places = calloc((size_t)op->num_inputs, sizeof(*places));
   const int code = find_places(op, names, places);
   for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_inputs; ++n) {
-    op->paths[places[n]] = request->inputs.count > 0
-                               ? strchr(request->inputs.texts[n], '=') + 1
-                               : request->paths[n];
-    op->from[places[n]] =
-        n < request->from.count ? request->from.texts[n] : "-";
+    op->paths[places[n]] =
+        request->inputs.count > 0 ? strchr(request->inputs.texts[n], '=') + 1 : request->paths[n];
+    op->from[places[n]] = n < request->from.count ? request->from.texts[n] : "-";
   }
   for (int32_t n = 0; names != NULL && n < op->num_inputs; ++n) {
     free(names[n]);
@@ -74,9 +69,7 @@ static int fail_count(const rlo__op *op) {
   return rlo__fail_usage("op",
                          "%s: %d file%s; name those of its inputs (%s), then "
                          "those of its results",
-                         op->kernel.kernel_name,
-                         num_paths,
-                         num_paths == 1 ? "" : "s",
+                         op->kernel.kernel_name, num_paths, num_paths == 1 ? "" : "s",
                          rlo__str_text(&names));
 }
 
@@ -88,24 +81,18 @@ static int count_files(rlo__op *op) {
   int32_t num_paths = request->num_paths;
   /* By their places: one input and several outputs, or several inputs and one
    * output. Inputs that are named may be as many as the outputs. */
-  op->num_inputs = is_named                  ? request->inputs.count
-                   : kernel->max_inputs == 1 ? 1
-                                             : num_paths - 1;
+  op->num_inputs = is_named ? request->inputs.count : kernel->max_inputs == 1 ? 1 : num_paths - 1;
   op->num_outputs = is_named ? num_paths : num_paths - op->num_inputs;
   if (is_named && num_paths < 1) {
-    return rlo__fail_usage(
-        "op", "%s: name the files of its results", kernel->kernel_name);
+    return rlo__fail_usage("op", "%s: name the files of its results", kernel->kernel_name);
   }
-  if (!is_named &&
-      (num_paths < 2 || op->num_inputs < kernel->min_inputs ||
-       (kernel->max_inputs >= 0 && op->num_inputs > kernel->max_inputs))) {
+  if (!is_named && (num_paths < 2 || op->num_inputs < kernel->min_inputs ||
+                    (kernel->max_inputs >= 0 && op->num_inputs > kernel->max_inputs))) {
     return fail_count(op);
   }
   return request->from.count <= op->num_inputs
              ? RLO__EXIT_OK
-             : rlo__fail_usage("op",
-                               "--from is given %d times for %d inputs",
-                               request->from.count,
+             : rlo__fail_usage("op", "--from is given %d times for %d inputs", request->from.count,
                                op->num_inputs);
 }
 
@@ -118,8 +105,7 @@ static int take_files(rlo__op *op) {
   op->sources = calloc(count, sizeof(*op->sources));
   op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
   op->outputs = calloc(2 * (size_t)op->num_outputs, sizeof(*op->outputs));
-  if (op->paths == NULL || op->sources == NULL || op->input_shapes == NULL ||
-      op->outputs == NULL) {
+  if (op->paths == NULL || op->sources == NULL || op->input_shapes == NULL || op->outputs == NULL) {
     return rlo__fail("cannot get memory for %zu files", count);
   }
   op->from = op->paths + count;
@@ -143,15 +129,13 @@ static int check_paths(rlo__op *op) {
   for (int32_t n = op->num_inputs; n < count; ++n) {
     for (int32_t other = 0; other < n; ++other) {
       if (is_same(paths[n], paths[other])) {
-        return rlo__fail(
-            "%s and %s are one file; write to another", paths[other], paths[n]);
+        return rlo__fail("%s and %s are one file; write to another", paths[other], paths[n]);
       }
     }
   }
   for (int32_t n = 0; trace != NULL && n < count; ++n) {
     if (is_same(paths[n], trace)) {
-      return rlo__fail("%s is the file of an array; write the trace to another",
-                       trace);
+      return rlo__fail("%s is the file of an array; write the trace to another", trace);
     }
   }
   return RLO__EXIT_OK;
@@ -162,8 +146,7 @@ static int open_source(rlo__op *op, const char *path, const rlo_shape *from) {
   rlo__file_hints hints = RLO__FILE_HINTS_INIT;
   hints.from = from;
   hints.is_bitcast = op->request->is_bitcast;
-  RLO__EXIT_TRY(
-      rlo__array_source_open(path, &hints, &op->sources[op->num_open]));
+  RLO__EXIT_TRY(rlo__array_source_open(path, &hints, &op->sources[op->num_open]));
   ++op->num_open;
   return RLO__EXIT_OK;
 }
@@ -186,24 +169,16 @@ static int open_inputs(rlo__op *op) {
 /* Infers the shapes of the results and checks their count. */
 static int infer_outputs(rlo__op *op) {
   int32_t count = 0;
-  RLO__EXIT_TRY(rlo__check(rlo_infer_kernel(op->engine,
-                                            op->kernel.kernel_name,
-                                            op->input_shapes,
-                                            op->num_inputs,
-                                            &op->attributes.list,
-                                            op->plain_shapes,
-                                            RLO_MAX_KERNEL_OUTPUTS,
-                                            &count)));
+  RLO__EXIT_TRY(rlo__check(rlo_infer_kernel(op->engine, op->kernel.kernel_name, op->input_shapes,
+                                            op->num_inputs, &op->attributes.list, op->plain_shapes,
+                                            RLO_MAX_KERNEL_OUTPUTS, &count)));
   return count == op->num_outputs
              ? RLO__EXIT_OK
              : rlo__fail_usage("op",
                                "%s has %d result%s here, but %d file%s named "
                                "for them",
-                               op->kernel.kernel_name,
-                               count,
-                               count == 1 ? "" : "s",
-                               op->num_outputs,
-                               op->num_outputs == 1 ? " is" : "s are");
+                               op->kernel.kernel_name, count, count == 1 ? "" : "s",
+                               op->num_outputs, op->num_outputs == 1 ? " is" : "s are");
 }
 
 /* Gives the results their layout. */
@@ -217,11 +192,9 @@ static int place_outputs(rlo__op *op) {
     }
     op->outputs[n].path = path;
     op->outputs[n].shape = shape;
-    RLO__EXIT_TRY(
-        rlo__check(rlo_shape_array_size(shape, &op->outputs[n].bytes)));
+    RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(shape, &op->outputs[n].bytes)));
     for (int32_t k = 0; k < op->num_inputs; ++k) {
-      op->sources[k].has_checked_values |=
-          rlo__values_may_be_cut(op->input_shapes[k], shape);
+      op->sources[k].has_checked_values |= rlo__values_may_be_cut(op->input_shapes[k], shape);
     }
     if (rlo__op_is_adding(op->request)) {
       RLO__EXIT_TRY(open_source(op, path, shape));
@@ -232,26 +205,20 @@ static int place_outputs(rlo__op *op) {
 
 /* ---------------------------------------------------------------- reporting */
 
-static void report_results(const rlo__stream *stream,
-                           rlo__report *r,
+static void report_results(const rlo__stream *stream, rlo__report *r,
                            const rlo__stream_result *result) {
   const rlo__op *op = stream->payload;
   const bool is_on_host = op->request->stream.devices.is_none;
   RLO__REPORT(r, RLO__STRING("operation", NULL, op->kernel.kernel_name));
   rlo__report_open(r, "results", '[');
   for (int32_t n = 0; n < op->num_outputs; ++n) {
-    RLO__REPORT_OBJECT(
-        r,
-        NULL,
-        RLO__STRING("shape", "", rlo__shape_text(op->outputs[n].shape)),
-        RLO__STRING("file", NULL, op->outputs[n].path));
+    RLO__REPORT_OBJECT(r, NULL, RLO__STRING("shape", "", rlo__shape_text(op->outputs[n].shape)),
+                       RLO__STRING("file", NULL, op->outputs[n].path));
   }
   rlo__report_close(r);
   if (result != NULL && stream->is_in_pieces) {
-    RLO__REPORT(
-        r,
-        RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
-        RLO__REAL("seconds", result->info.seconds));
+    RLO__REPORT(r, RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
+                RLO__REAL("seconds", result->info.seconds));
   }
 }
 
@@ -266,25 +233,9 @@ static json_t *make_shapes(const rlo_shape *const *shapes, int32_t count) {
 }
 
 /* An event of the Trace Event Format of Chrome; takes over `args`. */
-static json_t *make_event(const char *name,
-                          int row,
-                          double seconds,
-                          json_t *args) {
-  return json_pack("{s:s, s:s, s:f, s:f, s:i, s:i, s:o}",
-                   "name",
-                   name,
-                   "ph",
-                   "X",
-                   "ts",
-                   0.0,
-                   "dur",
-                   seconds * 1e6,
-                   "pid",
-                   1,
-                   "tid",
-                   row,
-                   "args",
-                   args);
+static json_t *make_event(const char *name, int row, double seconds, json_t *args) {
+  return json_pack("{s:s, s:s, s:f, s:f, s:i, s:i, s:o}", "name", name, "ph", "X", "ts", 0.0, "dur",
+                   seconds * 1e6, "pid", 1, "tid", row, "args", args);
 }
 
 static json_t *make_trace(const rlo__op *op, const rlo__stream_result *result) {
@@ -294,38 +245,24 @@ static json_t *make_trace(const rlo__op *op, const rlo__stream_result *result) {
     results[n] = op->outputs[n].shape;
   }
   json_t *args = json_pack(
-      "{s:o, s:o, s:s, s:I, s:I, s:I}",
-      "inputs",
-      make_shapes(op->input_shapes, op->num_inputs),
-      "results",
-      make_shapes(results, op->num_outputs),
-      "device",
-      op->request->stream.devices.is_none ? "host" : result->device_names,
-      "bytes_read",
-      (json_int_t)info->bytes_read,
-      "bytes_written",
-      (json_int_t)info->bytes_written,
-      "num_pieces",
+      "{s:o, s:o, s:s, s:I, s:I, s:I}", "inputs", make_shapes(op->input_shapes, op->num_inputs),
+      "results", make_shapes(results, op->num_outputs), "device",
+      op->request->stream.devices.is_none ? "host" : result->device_names, "bytes_read",
+      (json_int_t)info->bytes_read, "bytes_written", (json_int_t)info->bytes_written, "num_pieces",
       (json_int_t)info->num_pieces);
-  return json_pack(
-      "{s:s, s:[o, o, o, o]}",
-      "displayTimeUnit",
-      "ns",
-      "traceEvents",
-      make_event(op->kernel.kernel_name, 0, info->seconds, args),
-      make_event("read", 1, info->stage_seconds[RLO_STAGE_READ], json_object()),
-      make_event("run", 2, info->stage_seconds[RLO_STAGE_RUN], json_object()),
-      make_event(
-          "write", 3, info->stage_seconds[RLO_STAGE_WRITE], json_object()));
+  return json_pack("{s:s, s:[o, o, o, o]}", "displayTimeUnit", "ns", "traceEvents",
+                   make_event(op->kernel.kernel_name, 0, info->seconds, args),
+                   make_event("read", 1, info->stage_seconds[RLO_STAGE_READ], json_object()),
+                   make_event("run", 2, info->stage_seconds[RLO_STAGE_RUN], json_object()),
+                   make_event("write", 3, info->stage_seconds[RLO_STAGE_WRITE], json_object()));
 }
 
 static int save_trace(const rlo__op *op, const rlo__stream_result *result) {
   json_t *trace = make_trace(op, result);
   char *text = json_dumps(trace, JSON_COMPACT);
-  const int code =
-      text == NULL ? rlo__fail("cannot get memory for the trace")
-                   : rlo__output_write(
-                         op->request->trace_path, NULL, 0, text, strlen(text));
+  const int code = text == NULL
+                       ? rlo__fail("cannot get memory for the trace")
+                       : rlo__output_write(op->request->trace_path, NULL, 0, text, strlen(text));
   free(text);
   json_decref(trace);
   return code;
@@ -346,18 +283,14 @@ static int run_jobs(rlo__op *op) {
                         .payload = op};
   rlo__stream_result result;
   RLO__EXIT_TRY(rlo__stream_do(&stream, &result));
-  return op->request->trace_path == NULL ? RLO__EXIT_OK
-                                         : save_trace(op, &result);
+  return op->request->trace_path == NULL ? RLO__EXIT_OK : save_trace(op, &result);
 }
 
 static int operate(rlo__op *op) {
   RLO__EXIT_TRY(rlo__check(rlo_engine_create(NULL, &op->engine)));
-  RLO__EXIT_TRY(
-      rlo__op_catalog_find(op->engine, op->request->name, &op->kernel));
-  RLO__EXIT_TRY(rlo__op_attributes_read(&op->kernel,
-                                        op->request->attributes_path,
-                                        &op->request->attributes,
-                                        &op->attributes));
+  RLO__EXIT_TRY(rlo__op_catalog_find(op->engine, op->request->name, &op->kernel));
+  RLO__EXIT_TRY(rlo__op_attributes_read(&op->kernel, op->request->attributes_path,
+                                        &op->request->attributes, &op->attributes));
   RLO__EXIT_TRY(take_files(op));
   RLO__EXIT_TRY(check_paths(op));
   RLO__EXIT_TRY(open_inputs(op));
@@ -386,9 +319,7 @@ static int run_request(rlo__op_request *request) {
 
 /* ----------------------------------------------------------------- options */
 
-static int take_attributes_path(const char *verb,
-                                const char *value,
-                                void *field) {
+static int take_attributes_path(const char *verb, const char *value, void *field) {
   const char **path = field;
   if (*path != NULL) {
     return rlo__fail_usage(verb, "--attrs is given twice");
@@ -402,8 +333,7 @@ static const rlo__option options[] = {
     RLO__OPTION_COMMON("json", JSON),
     RLO__OPTION("list", FLAG, rlo__op_request, is_listing),
     RLO__OPTION("attr", TEXTS, rlo__op_request, attributes),
-    RLO__OPTION_BY(
-        "attrs", rlo__op_request, attributes_path, take_attributes_path),
+    RLO__OPTION_BY("attrs", rlo__op_request, attributes_path, take_attributes_path),
     RLO__OPTION("input", TEXTS, rlo__op_request, inputs),
     RLO__OPTION("from", TEXTS, rlo__op_request, from),
     RLO__OPTION("bitcast", FLAG, rlo__op_request, is_bitcast),
@@ -417,8 +347,7 @@ static const rlo__option options[] = {
     {0}};
 
 static int take_arguments(int argc, char **argv, rlo__op_request *request) {
-  RLO__EXIT_TRY(
-      rlo__options_take(&rlo__cmd_op, argc, argv, request, &request->common));
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_op, argc, argv, request, &request->common));
   if (request->is_listing) {
     return rlo__operands_take(argc, argv, 0, "nothing");
   }
@@ -451,8 +380,8 @@ static int run(int argc, char **argv) {
                              .from.texts = room + (ptrdiff_t)2 * argc};
   int code = take_arguments(argc, argv, &request);
   if (code == RLO__EXIT_OK) {
-    code = request.is_listing ? rlo__op_catalog_print(request.common.is_json)
-                              : run_request(&request);
+    code =
+        request.is_listing ? rlo__op_catalog_print(request.common.is_json) : run_request(&request);
   }
   free((void *)room);
   return code;

@@ -32,9 +32,8 @@ typedef struct request {
 } request;
 
 static int parse_sharding(const char *text, rlo_sharding **out_sharding) {
-  return rlo_sharding_parse(text, strlen(text), out_sharding) == RLO_OK
-             ? RLO__EXIT_OK
-             : rlo__fail_in_text(text);
+  return rlo_sharding_parse(text, strlen(text), out_sharding) == RLO_OK ? RLO__EXIT_OK
+                                                                        : rlo__fail_in_text(text);
 }
 
 /* SHAPE[,] sharding=SHARDING, as HLO writes an instruction's. */
@@ -76,10 +75,7 @@ static char *sharding_text(const rlo_sharding *sharding) {
 static const char *format_box(const rlo_box *box, char buffer[BOX_BYTES]) {
   rlo__str text = rlo__str_over(buffer, BOX_BYTES);
   for (int32_t d = 0; d < box->rank; ++d) {
-    rlo__str_printf(&text,
-                    "%c%" PRId64 ":%" PRId64,
-                    d == 0 ? '[' : ',',
-                    box->start[d],
+    rlo__str_printf(&text, "%c%" PRId64 ":%" PRId64, d == 0 ? '[' : ',', box->start[d],
                     box->limit[d]);
   }
   rlo__str_append(&text, box->rank == 0 ? "[]" : "]");
@@ -87,10 +83,7 @@ static const char *format_box(const rlo_box *box, char buffer[BOX_BYTES]) {
 }
 
 /* Adds the part that a device holds. Without a report only looks for it. */
-static rlo_status add_part(rlo__report *r,
-                           const sharded *s,
-                           int64_t device,
-                           int width) {
+static rlo_status add_part(rlo__report *r, const sharded *s, int64_t device, int width) {
   rlo_box box;
   rlo_shape shape;
   int64_t bytes = 0;
@@ -101,21 +94,12 @@ static rlo_status add_part(rlo__report *r,
   if (r == NULL) {
     return RLO_OK;
   }
-  rlo__report_line(r,
-                   "",
-                   "%6" PRId64 "  %-*s  %10" PRId64 "  %s",
-                   device,
-                   width,
-                   format_box(&box, box_text),
-                   bytes,
-                   rlo__shape_text(&shape));
-  RLO__REPORT_OBJECT(r,
-                     NULL,
-                     RLO__INT("device", NULL, device),
-                     RLO__INTS("start", NULL, box.start, box.rank),
-                     RLO__INTS("limit", NULL, box.limit, box.rank),
-                     RLO__STRING("shape", NULL, rlo__shape_text(&shape)),
-                     RLO__INT("bytes", NULL, bytes));
+  rlo__report_line(r, "", "%6" PRId64 "  %-*s  %10" PRId64 "  %s", device, width,
+                   format_box(&box, box_text), bytes, rlo__shape_text(&shape));
+  RLO__REPORT_OBJECT(
+      r, NULL, RLO__INT("device", NULL, device), RLO__INTS("start", NULL, box.start, box.rank),
+      RLO__INTS("limit", NULL, box.limit, box.rank),
+      RLO__STRING("shape", NULL, rlo__shape_text(&shape)), RLO__INT("bytes", NULL, bytes));
   return RLO_OK;
 }
 
@@ -128,10 +112,7 @@ static int box_width(const rlo_shape *shape) {
   return width;
 }
 
-static int print_parts(const sharded *s,
-                       int64_t first,
-                       int64_t end,
-                       int64_t num_devices,
+static int print_parts(const sharded *s, int64_t first, int64_t end, int64_t num_devices,
                        bool is_json) {
   rlo__report r;
   const int width = box_width(&s->shape);
@@ -140,20 +121,10 @@ static int print_parts(const sharded *s,
     return rlo__fail_last();
   }
   rlo__report_begin(&r, is_json, 0);
-  rlo__report_line(&r,
-                   "",
-                   "%s sharding=%s on %" PRId64
-                   " devices\ndevice  %-*s  %10s  shape",
-                   rlo__shape_text(&s->shape),
-                   text,
-                   num_devices,
-                   width,
-                   "holds",
-                   "bytes");
-  RLO__REPORT(&r,
-              RLO__STRING("shape", NULL, rlo__shape_text(&s->shape)),
-              RLO__STRING("sharding", NULL, text),
-              RLO__INT("num_devices", NULL, num_devices));
+  rlo__report_line(&r, "", "%s sharding=%s on %" PRId64 " devices\ndevice  %-*s  %10s  shape",
+                   rlo__shape_text(&s->shape), text, num_devices, width, "holds", "bytes");
+  RLO__REPORT(&r, RLO__STRING("shape", NULL, rlo__shape_text(&s->shape)),
+              RLO__STRING("sharding", NULL, text), RLO__INT("num_devices", NULL, num_devices));
   rlo__free(text);
   rlo__report_open(&r, "devices", '[');
   rlo_status status = RLO_OK;
@@ -167,19 +138,14 @@ static int print_parts(const sharded *s,
   return rlo__check(status);
 }
 
-static int show(const sharded *s,
-                const request *r,
-                const rlo__common_options *common) {
+static int show(const sharded *s, const request *r, const rlo__common_options *common) {
   const int64_t num_devices =
-      r->num_devices != 0 ? r->num_devices
-                          : rlo__max(rlo_sharding_num_devices(s->sharding), 1);
+      r->num_devices != 0 ? r->num_devices : rlo__max(rlo_sharding_num_devices(s->sharding), 1);
   const int64_t first = rlo__max(common->device.index, 0);
   const int64_t end = common->device.index >= 0 ? first + 1 : num_devices;
-  RLO__EXIT_TRY(
-      rlo__check(rlo_sharding_validate(s->sharding, &s->shape, num_devices)));
+  RLO__EXIT_TRY(rlo__check(rlo_sharding_validate(s->sharding, &s->shape, num_devices)));
   if (first >= num_devices) {
-    return rlo__fail(
-        "device %" PRId64 " is outside 0..%" PRId64, first, num_devices - 1);
+    return rlo__fail("device %" PRId64 " is outside 0..%" PRId64, first, num_devices - 1);
   }
   /* Nothing is printed of what cannot be printed whole. */
   for (int64_t device = first; device < end; ++device) {
@@ -199,54 +165,33 @@ static rlo_status add_piece(void *user, const rlo_redistribution_piece *piece) {
   const listing *l = user;
   const rlo_box *box = &piece->box;
   char text[BOX_BYTES];
-  rlo__report_line(l->report,
-                   "",
-                   "%6" PRId64 " <- %-6" PRId64 " %10" PRId64 "  %s%s",
-                   l->device,
-                   piece->peer,
-                   piece->bytes,
-                   format_box(box, text),
+  rlo__report_line(l->report, "", "%6" PRId64 " <- %-6" PRId64 " %10" PRId64 "  %s%s", l->device,
+                   piece->peer, piece->bytes, format_box(box, text),
                    piece->peer == l->device ? "  (stays)" : "");
-  RLO__REPORT_OBJECT(l->report,
-                     NULL,
-                     RLO__INT("from", NULL, piece->peer),
-                     RLO__INT("to", NULL, l->device),
-                     RLO__INT("addend", NULL, piece->addend),
-                     RLO__INTS("start", NULL, box->start, box->rank),
-                     RLO__INTS("limit", NULL, box->limit, box->rank),
-                     RLO__INT("bytes", NULL, piece->bytes));
+  RLO__REPORT_OBJECT(
+      l->report, NULL, RLO__INT("from", NULL, piece->peer), RLO__INT("to", NULL, l->device),
+      RLO__INT("addend", NULL, piece->addend), RLO__INTS("start", NULL, box->start, box->rank),
+      RLO__INTS("limit", NULL, box->limit, box->rank), RLO__INT("bytes", NULL, piece->bytes));
   return RLO_OK;
 }
 
 static void add_cost(rlo__report *r, const rlo_redistribution_cost *cost) {
-  RLO__REPORT(
-      r,
-      RLO__INT("num_messages", "messages", cost->num_messages),
-      RLO__INT("num_rounds", "rounds", cost->num_rounds),
-      RLO__INT("bytes_sent", "bytes sent", cost->bytes_sent),
-      RLO__INT("least_bytes_sent", "  the least", cost->least_bytes_sent),
-      RLO__INT("largest_message_bytes",
-               "largest message",
-               cost->largest_message_bytes),
-      RLO__INT(
-          "most_bytes_received", "most received", cost->most_bytes_received),
-      RLO__INT("most_bytes_sent", "most sent", cost->most_bytes_sent),
-      RLO__INT(
-          "most_bytes_resident", "most resident", cost->most_bytes_resident),
-      RLO__INT(
-          "replicate_bytes_sent", "by replicating", cost->replicate_bytes_sent),
-      RLO__INT("replicate_bytes_resident",
-               "  resident",
-               cost->replicate_bytes_resident));
+  RLO__REPORT(r, RLO__INT("num_messages", "messages", cost->num_messages),
+              RLO__INT("num_rounds", "rounds", cost->num_rounds),
+              RLO__INT("bytes_sent", "bytes sent", cost->bytes_sent),
+              RLO__INT("least_bytes_sent", "  the least", cost->least_bytes_sent),
+              RLO__INT("largest_message_bytes", "largest message", cost->largest_message_bytes),
+              RLO__INT("most_bytes_received", "most received", cost->most_bytes_received),
+              RLO__INT("most_bytes_sent", "most sent", cost->most_bytes_sent),
+              RLO__INT("most_bytes_resident", "most resident", cost->most_bytes_resident),
+              RLO__INT("replicate_bytes_sent", "by replicating", cost->replicate_bytes_sent),
+              RLO__INT("replicate_bytes_resident", "  resident", cost->replicate_bytes_resident));
 }
 
 /* The pieces of one device, or of all where they are asked for as JSON. */
-static rlo_status list_pieces(const rlo_redistribution *plan,
-                              int32_t device,
-                              rlo__report *report) {
+static rlo_status list_pieces(const rlo_redistribution *plan, int32_t device, rlo__report *report) {
   listing l = {.report = report, .device = rlo__max(device, 0)};
-  const int64_t end =
-      device >= 0 ? l.device + 1 : rlo_redistribution_num_devices(plan);
+  const int64_t end = device >= 0 ? l.device + 1 : rlo_redistribution_num_devices(plan);
   for (; l.device < end; ++l.device) {
     RLO_TRY(rlo_redistribution_visit_receives(plan, l.device, add_piece, &l));
   }
@@ -284,8 +229,7 @@ static rlo_status relabel(explanation *e) {
     return RLO_OUT_OF_MEMORY;
   }
   RLO_TRY(rlo_redistribution_relabel(e->stated.plan, e->devices));
-  RLO_TRY(rlo_sharding_relabel(
-      other.to_sharding, e->devices, e->num_devices, &e->sharding));
+  RLO_TRY(rlo_sharding_relabel(other.to_sharding, e->devices, e->num_devices, &e->sharding));
   other.num_devices = e->num_devices;
   other.to_sharding = e->sharding;
   return make_plan(&other, &e->relabelled);
@@ -299,8 +243,7 @@ static rlo_status add_relabelling(rlo__report *r, const explanation *e) {
   rlo__report_line(r, "", "\nrelabelled");
   rlo__report_open(r, "relabelled", '{');
   /* RLO_SHARDING_MAX_DEVICES and less. */
-  RLO__REPORT(r,
-              RLO__STRING("sharding", "to", text),
+  RLO__REPORT(r, RLO__STRING("sharding", "to", text),
               RLO__INTS("devices", NULL, e->devices, e->num_devices));
   rlo__free(text);
   add_cost(r, &e->relabelled.cost);
@@ -308,8 +251,7 @@ static rlo_status add_relabelling(rlo__report *r, const explanation *e) {
   return RLO_OK;
 }
 
-static rlo_status print_plan(const explanation *e,
-                             const rlo__common_options *common) {
+static rlo_status print_plan(const explanation *e, const rlo__common_options *common) {
   rlo__report r;
   rlo__report_begin(&r, common->is_json, 16);
   RLO__REPORT(&r, RLO__INT("num_devices", NULL, e->num_devices));
@@ -323,15 +265,11 @@ static rlo_status print_plan(const explanation *e,
   return status;
 }
 
-static int explain_plan(explanation *e,
-                        bool is_relabelled,
-                        const rlo__common_options *common) {
+static int explain_plan(explanation *e, bool is_relabelled, const rlo__common_options *common) {
   RLO__EXIT_TRY(rlo__check(make_plan(&e->options, &e->stated)));
   e->num_devices = rlo_redistribution_num_devices(e->stated.plan);
   if (common->device.index >= e->num_devices) {
-    return rlo__fail("device %d is outside 0..%" PRId64,
-                     common->device.index,
-                     e->num_devices - 1);
+    return rlo__fail("device %d is outside 0..%" PRId64, common->device.index, e->num_devices - 1);
   }
   if (is_relabelled) {
     RLO__EXIT_TRY(rlo__check(relabel(e)));
@@ -339,9 +277,7 @@ static int explain_plan(explanation *e,
   return rlo__check(print_plan(e, common));
 }
 
-static int explain(const sharded s[2],
-                   const request *r,
-                   const rlo__common_options *common) {
+static int explain(const sharded s[2], const request *r, const rlo__common_options *common) {
   int32_t permutation[RLO_MAX_RANK];
   explanation e = {.options = RLO_REDISTRIBUTION_OPTIONS_INIT};
   e.options.from = &s[0].shape;
@@ -350,8 +286,8 @@ static int explain(const sharded s[2],
   e.options.to_sharding = s[1].sharding;
   e.options.num_devices = r->num_devices;
   if (r->permutation != NULL) {
-    RLO__EXIT_TRY(rlo__permutation_parse(
-        "shard", "--perm", r->permutation, s[0].shape.rank, permutation));
+    RLO__EXIT_TRY(
+        rlo__permutation_parse("shard", "--perm", r->permutation, s[0].shape.rank, permutation));
     e.options.permutation = permutation;
   }
   const int code = explain_plan(&e, r->is_relabelled, common);
@@ -364,9 +300,7 @@ static int explain(const sharded s[2],
 
 /* ------------------------------------------------------------ command line */
 
-static int try_operands(char **operands,
-                        const request *r,
-                        const rlo__common_options *common,
+static int try_operands(char **operands, const request *r, const rlo__common_options *common,
                         sharded s[2]) {
   if (r->is_explained) {
     RLO__EXIT_TRY(parse_sharded(operands[0], &s[0]));
@@ -382,8 +316,7 @@ static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
     RLO__OPTION_COMMON("device", DEVICE),
-    RLO__OPTION_WITHIN(
-        "devices", request, num_devices, 1, RLO_SHARDING_MAX_DEVICES),
+    RLO__OPTION_WITHIN("devices", request, num_devices, 1, RLO_SHARDING_MAX_DEVICES),
     RLO__OPTION("explain", FLAG, request, is_explained),
     RLO__OPTION("perm", TEXT, request, permutation),
     RLO__OPTION("relabel", FLAG, request, is_relabelled),
@@ -401,15 +334,10 @@ static int run(int argc, char **argv) {
                            common.device.name);
   }
   if ((r.permutation != NULL || r.is_relabelled) && !r.is_explained) {
-    return rlo__fail_usage("shard",
-                           "%s needs --explain",
-                           r.is_relabelled ? "--relabel" : "--perm");
+    return rlo__fail_usage("shard", "%s needs --explain", r.is_relabelled ? "--relabel" : "--perm");
   }
   RLO__EXIT_TRY(rlo__operands_take(
-      argc,
-      argv,
-      2,
-      r.is_explained ? "two sharded shapes" : "a shape and a sharding"));
+      argc, argv, 2, r.is_explained ? "two sharded shapes" : "a shape and a sharding"));
   const int code = try_operands(argv + optind, &r, &common, s);
   rlo_sharding_release(s[0].sharding);
   rlo_sharding_release(s[1].sharding);

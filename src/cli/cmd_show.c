@@ -33,8 +33,7 @@ typedef struct canvas {
   } * cells;
 } canvas;
 
-static void paint(
-    canvas *c, int32_t x, int32_t y, char character, rlo__diagram_kind kind) {
+static void paint(canvas *c, int32_t x, int32_t y, char character, rlo__diagram_kind kind) {
   if (x < 0 || y < 0 || x >= c->width || y >= c->height) {
     return;
   }
@@ -72,8 +71,7 @@ static void paint_text(canvas *c, const rlo__diagram_item *item) {
 /* Prints a line without the blanks at its end. */
 static void print_line(const canvas *c, int32_t y, bool has_color) {
   /* ANSI escapes by kind. */
-  static const char *const escapes[] = {
-      "", "\033[36m", "\033[2;7m", "\033[2m", "\033[33m"};
+  static const char *const escapes[] = {"", "\033[36m", "\033[2;7m", "\033[2m", "\033[33m"};
   const size_t first = (size_t)y * (size_t)c->width;
   size_t end = first + (size_t)c->width;
   unsigned char kind = RLO__DIAGRAM_ELEMENT;
@@ -95,8 +93,7 @@ static void print_line(const canvas *c, int32_t y, bool has_color) {
 static int print_diagram(const rlo__diagram *diagram, bool has_color) {
   const int32_t height = diagram->num_items == 0 ? 0 : diagram->height;
   canvas c = {.width = diagram->width, .height = height};
-  c.cells =
-      rlo__alloc_array((size_t)c.width, (size_t)height * sizeof(*c.cells));
+  c.cells = rlo__alloc_array((size_t)c.width, (size_t)height * sizeof(*c.cells));
   if (c.cells == NULL) {
     return rlo__fail_last();
   }
@@ -128,19 +125,11 @@ static const char style[] =
     ".number{font-size:10px;fill:#06768d}.note{fill:#9a5b00}"
     "</style>\n";
 
-static void add_svg_text(rlo__str *out,
-                         const char *class_name,
-                         int32_t x,
-                         int32_t y,
+static void add_svg_text(rlo__str *out, const char *class_name, int32_t x, int32_t y,
                          const char *text) {
   const bool is_label = strcmp(class_name, "label") == 0;
-  rlo__str_printf(out,
-                  "<text class=\"%s\" x=\"%" PRId32 "\" y=\"%" PRId32
-                  "\" text-anchor=\"%s\">",
-                  class_name,
-                  x,
-                  y,
-                  is_label ? "middle" : "start");
+  rlo__str_printf(out, "<text class=\"%s\" x=\"%" PRId32 "\" y=\"%" PRId32 "\" text-anchor=\"%s\">",
+                  class_name, x, y, is_label ? "middle" : "start");
   for (; *text != '\0'; ++text) {
     if (*text == '<' || *text == '>' || *text == '&') {
       rlo__str_printf(out, "&#%d;", *text);
@@ -151,84 +140,60 @@ static void add_svg_text(rlo__str *out,
   rlo__str_append(out, "</text>\n");
 }
 
-static void add_rectangle(rlo__str *out,
-                          const char *class_name,
-                          int32_t x,
-                          int32_t y,
-                          int32_t width,
-                          int32_t height) {
+static void add_rectangle(rlo__str *out, const char *class_name, int32_t x, int32_t y,
+                          int32_t width, int32_t height) {
   rlo__str_printf(out,
-                  "<rect class=\"%s\" x=\"%" PRId32 "\" y=\"%" PRId32
-                  "\" width=\"%" PRId32 "\" height=\"%" PRId32 "\"/>\n",
-                  class_name,
-                  x,
-                  y,
-                  width,
-                  height);
+                  "<rect class=\"%s\" x=\"%" PRId32 "\" y=\"%" PRId32 "\" width=\"%" PRId32
+                  "\" height=\"%" PRId32 "\"/>\n",
+                  class_name, x, y, width, height);
 }
 
 /* A box runs through the middle of the characters of its border; a cell extends
  * half a character to either side. */
-static void add_item(rlo__str *out,
-                     const rlo__diagram_item *item,
-                     int32_t top) {
-  static const char *const classes[] = {
-      "element", "box", "padding", "number", "note"};
+static void add_item(rlo__str *out, const rlo__diagram_item *item, int32_t top) {
+  static const char *const classes[] = {"element", "box", "padding", "number", "note"};
   const char *class_name = classes[item->kind];
   const int32_t x = MARGIN + item->x * CELL_X;
   const int32_t y = top + item->y * CELL_Y;
   const int32_t width = item->width * CELL_X;
   const int32_t baseline = y + CELL_Y - 6;
   if (item->kind == RLO__DIAGRAM_BOX) {
-    add_rectangle(out,
-                  class_name,
-                  x + CELL_X / 2,
-                  y + CELL_Y / 2,
-                  width - CELL_X,
+    add_rectangle(out, class_name, x + CELL_X / 2, y + CELL_Y / 2, width - CELL_X,
                   (item->height - 1) * CELL_Y);
-  } else if (item->kind == RLO__DIAGRAM_ELEMENT ||
-             item->kind == RLO__DIAGRAM_PADDING) {
-    add_rectangle(
-        out, class_name, x - 3, y + 1, width + CELL_X - 3, CELL_Y - 2);
+  } else if (item->kind == RLO__DIAGRAM_ELEMENT || item->kind == RLO__DIAGRAM_PADDING) {
+    add_rectangle(out, class_name, x - 3, y + 1, width + CELL_X - 3, CELL_Y - 2);
     add_svg_text(out, "label", x + width / 2, baseline, item->text);
   } else {
     add_svg_text(out, class_name, x, baseline, item->text);
   }
 }
 
-static void add_diagram(rlo__str *out,
-                        const rlo__diagram *diagram,
-                        const char *title) {
+static void add_diagram(rlo__str *out, const rlo__diagram *diagram, const char *title) {
   const int32_t top = MARGIN + 2 * CELL_Y;
   const int32_t bottom = top + diagram->height * CELL_Y + CELL_Y / 2;
   int64_t columns = rlo__max(diagram->width, (int64_t)strlen(title));
   for (int32_t i = 0; i < diagram->num_lines; ++i) {
     columns = rlo__max(columns, (int64_t)strlen(diagram->lines[i]));
   }
-  rlo__str_printf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64
-                  "\" height=\"%" PRId32
-                  "\">\n%s"
-                  "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-                  columns * CELL_X + (int64_t)2 * MARGIN,
-                  bottom + diagram->num_lines * CELL_Y + MARGIN,
-                  style);
+  rlo__str_printf(
+      out,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64 "\" height=\"%" PRId32
+      "\">\n%s"
+      "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+      columns * CELL_X + (int64_t)2 * MARGIN, bottom + diagram->num_lines * CELL_Y + MARGIN, style);
   add_svg_text(out, "title", MARGIN, MARGIN + CELL_Y, title);
   for (size_t i = 0; i < diagram->num_items; ++i) {
     add_item(out, &diagram->items[i], top);
   }
   for (int32_t i = 0; i < diagram->num_lines; ++i) {
-    add_svg_text(
-        out, "text", MARGIN, bottom + (i + 1) * CELL_Y, diagram->lines[i]);
+    add_svg_text(out, "text", MARGIN, bottom + (i + 1) * CELL_Y, diagram->lines[i]);
   }
   rlo__str_append(out, "</svg>\n");
 }
 
 /* Writes a diagram, below a title and above its lines of text. The file appears
  * complete or not at all. */
-static int save_svg(const rlo__diagram *diagram,
-                    const char *path,
-                    const char *title) {
+static int save_svg(const rlo__diagram *diagram, const char *path, const char *title) {
   rlo__str out = rlo__str_growing();
   add_diagram(&out, diagram, title);
   int code = rlo__check(rlo__str_status(&out));
@@ -244,11 +209,7 @@ static int save_svg(const rlo__diagram *diagram,
 enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 40 };
 
 /* --color: the number of its word; 0: not given, which is auto. */
-typedef enum color_choice {
-  COLOR_AUTO = 1,
-  COLOR_ALWAYS = 2,
-  COLOR_NEVER = 3
-} color_choice;
+typedef enum color_choice { COLOR_AUTO = 1, COLOR_ALWAYS = 2, COLOR_NEVER = 3 } color_choice;
 
 typedef struct show_request {
   rlo__common_options common;
@@ -267,23 +228,20 @@ static bool has_color(color_choice choice) {
   }
   const char *terminal = getenv("TERM");
   const char *refused = getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) == 1 &&
-         (refused == NULL || refused[0] == '\0') &&
+  return isatty(STDOUT_FILENO) == 1 && (refused == NULL || refused[0] == '\0') &&
          (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 
 static int32_t terminal_width(void) {
   struct winsize size;
-  if (isatty(STDOUT_FILENO) != 1 ||
-      ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
       size.ws_col < RLO__DIAGRAM_MIN_SIZE) {
     return DEFAULT_WIDTH;
   }
   return (int32_t)rlo__min(size.ws_col, RLO__DIAGRAM_MAX_SIZE);
 }
 
-static int print_picture(const rlo__diagram *diagram,
-                         const show_request *request,
+static int print_picture(const rlo__diagram *diagram, const show_request *request,
                          const char *title) {
   if (request->svg_path != NULL) {
     return save_svg(diagram, request->svg_path, title);
@@ -298,8 +256,7 @@ static int print_picture(const rlo__diagram *diagram,
 
 static int show_picture(const rlo_shape *shape, show_request *request) {
   rlo__diagram diagram;
-  request->diagram.height =
-      request->height != 0 ? (int32_t)request->height : DEFAULT_HEIGHT;
+  request->diagram.height = request->height != 0 ? (int32_t)request->height : DEFAULT_HEIGHT;
   request->diagram.width = request->width != 0         ? (int32_t)request->width
                            : request->svg_path == NULL ? terminal_width()
                                                        : DEFAULT_WIDTH;
@@ -319,8 +276,7 @@ static int show_slot(const rlo_shape *shape, const char *text, bool is_json) {
   rlo__report r;
   RLO__EXIT_TRY(rlo__int_list_parse("show", "index", text, &index));
   if (index.count != shape->rank) {
-    return rlo__fail("the index has %d coordinates, the shape has rank %d",
-                     index.count,
+    return rlo__fail("the index has %d coordinates, the shape has rank %d", index.count,
                      shape->rank);
   }
   RLO__EXIT_TRY(rlo__check(rlo_index_to_linear(shape, index.values, &slot)));
@@ -330,34 +286,23 @@ static int show_slot(const rlo_shape *shape, const char *text, bool is_json) {
   return RLO__EXIT_OK;
 }
 
-static int show_element(const rlo_shape *shape,
-                        const char *text,
-                        bool is_json) {
+static int show_element(const rlo_shape *shape, const char *text, bool is_json) {
   int64_t slot = 0;
   int64_t index[RLO_MAX_RANK];
   bool is_element = false;
   char buffer[RLO_MAX_RANK * 21 + 1];
   rlo__str words = rlo__str_over(buffer, sizeof(buffer));
   rlo__report r;
-  RLO__EXIT_TRY(
-      rlo__number_parse("show", "slot", text, INT64_MIN, INT64_MAX, &slot));
-  RLO__EXIT_TRY(
-      rlo__check(rlo_index_from_linear(shape, slot, index, &is_element)));
+  RLO__EXIT_TRY(rlo__number_parse("show", "slot", text, INT64_MIN, INT64_MAX, &slot));
+  RLO__EXIT_TRY(rlo__check(rlo_index_from_linear(shape, slot, index, &is_element)));
   for (int32_t k = 0; k < shape->rank; ++k) {
     rlo__str_printf(&words, "%s%" PRId64, k == 0 ? "" : ",", index[k]);
   }
   rlo__report_begin(&r, is_json, 0);
-  rlo__report_line(&r,
-                   "",
-                   "%s",
-                   !is_element        ? "padding"
-                   : shape->rank == 0 ? "-"
-                                      : buffer);
-  RLO__REPORT(&r,
-              RLO__BOOL("is_element", is_element),
-              is_element
-                  ? (rlo__row)RLO__INTS("index", NULL, index, shape->rank)
-                  : (rlo__row)RLO__STRING("index", NULL, NULL));
+  rlo__report_line(&r, "", "%s", !is_element ? "padding" : shape->rank == 0 ? "-" : buffer);
+  RLO__REPORT(&r, RLO__BOOL("is_element", is_element),
+              is_element ? (rlo__row)RLO__INTS("index", NULL, index, shape->rank)
+                         : (rlo__row)RLO__STRING("index", NULL, NULL));
   rlo__report_end(&r);
   return RLO__EXIT_OK;
 }
@@ -370,15 +315,8 @@ static const rlo__option options[] = {
     RLO__OPTION("inverse", FLAG, show_request, is_inverse),
     RLO__OPTION("svg", TEXT, show_request, svg_path),
     RLO__OPTION_OF("color", show_request, color, "auto", "always", "never"),
-    RLO__OPTION_WITHIN("width",
-                       show_request,
-                       width,
-                       RLO__DIAGRAM_MIN_SIZE,
-                       RLO__DIAGRAM_MAX_SIZE),
-    RLO__OPTION_WITHIN("height",
-                       show_request,
-                       height,
-                       RLO__DIAGRAM_MIN_SIZE,
+    RLO__OPTION_WITHIN("width", show_request, width, RLO__DIAGRAM_MIN_SIZE, RLO__DIAGRAM_MAX_SIZE),
+    RLO__OPTION_WITHIN("height", show_request, height, RLO__DIAGRAM_MIN_SIZE,
                        RLO__DIAGRAM_MAX_SIZE),
     RLO__OPTION("letters", FLAG, show_request, diagram.has_letters),
     {0}};
@@ -387,45 +325,36 @@ static const rlo__option options[] = {
  * that the library reports it as an invalid coordinate. */
 static int count_before_negative(int argc, char **argv) {
   const char *last = argv[argc - 1];
-  return argc > 2 && last[0] == '-' && isdigit((unsigned char)last[1])
-             ? argc - 1
-             : argc;
+  return argc > 2 && last[0] == '-' && isdigit((unsigned char)last[1]) ? argc - 1 : argc;
 }
 
 /* Two operands are a shape and an index or a slot. */
 static int run(int argc, char **argv) {
   show_request request = {.width = 0};
   rlo_shape shape;
-  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_show,
-                                  count_before_negative(argc, argv),
-                                  argv,
-                                  &request,
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_show, count_before_negative(argc, argv), argv, &request,
                                   &request.common));
-  const bool is_index = request.is_inverse || argc - optind == 2 ||
-                        strcmp(argv[0], rlo__cmd_show.old_name) == 0;
-  const bool is_of_picture =
-      request.svg_path != NULL || request.width != 0 || request.height != 0 ||
-      request.color > COLOR_AUTO || request.diagram.has_letters;
-  RLO__EXIT_TRY(rlo__operands_take(argc,
-                                   argv,
-                                   is_index ? 2 : 1,
+  const bool is_index =
+      request.is_inverse || argc - optind == 2 || strcmp(argv[0], rlo__cmd_show.old_name) == 0;
+  const bool is_of_picture = request.svg_path != NULL || request.width != 0 ||
+                             request.height != 0 || request.color > COLOR_AUTO ||
+                             request.diagram.has_letters;
+  RLO__EXIT_TRY(rlo__operands_take(argc, argv, is_index ? 2 : 1,
                                    request.is_inverse ? "a shape and a slot"
                                    : is_index         ? "a shape and an index"
                                                       : "a shape"));
   if (is_index ? is_of_picture : request.common.is_json) {
-    return rlo__fail_usage(
-        argv[0],
-        is_index ? "--svg, --color, --width, --height and --letters are of "
-                   "pictures"
-                 : "--json requires an index or a slot");
+    return rlo__fail_usage(argv[0], is_index
+                                        ? "--svg, --color, --width, --height and --letters are of "
+                                          "pictures"
+                                        : "--json requires an index or a slot");
   }
   RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind], &shape));
   if (!is_index) {
     return show_picture(&shape, &request);
   }
-  return request.is_inverse
-             ? show_element(&shape, argv[optind + 1], request.common.is_json)
-             : show_slot(&shape, argv[optind + 1], request.common.is_json);
+  return request.is_inverse ? show_element(&shape, argv[optind + 1], request.common.is_json)
+                            : show_slot(&shape, argv[optind + 1], request.common.is_json);
 }
 
 const rlo__command rlo__cmd_show = {

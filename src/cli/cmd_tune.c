@@ -44,24 +44,14 @@ static void print_result(rlo__pair_run *run, const rlo_plan_info *info) {
   if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
     rlo__report_line(r, "", "%s %s: nothing to measure", run->src, run->dst);
   } else {
-    rlo__report_line(r,
-                     "",
-                     "%s %s: %s, %s, %.3f of the copy limit%s",
-                     run->src,
-                     run->dst,
-                     info->family,
-                     info->schedule,
-                     info->measured_fraction,
+    rlo__report_line(r, "", "%s %s: %s, %s, %.3f of the copy limit%s", run->src, run->dst,
+                     info->family, info->schedule, info->measured_fraction,
                      is_measured ? "" : " (known)");
   }
-  RLO__REPORT_OBJECT(r,
-                     NULL,
-                     RLO__STRING("src", NULL, run->src),
-                     RLO__STRING("dst", NULL, run->dst),
-                     RLO__STRING("family", NULL, info->family),
-                     RLO__STRING("schedule", NULL, info->schedule),
-                     RLO__REAL("fraction", info->measured_fraction),
-                     RLO__BOOL("is_measured", is_measured));
+  RLO__REPORT_OBJECT(
+      r, NULL, RLO__STRING("src", NULL, run->src), RLO__STRING("dst", NULL, run->dst),
+      RLO__STRING("family", NULL, info->family), RLO__STRING("schedule", NULL, info->schedule),
+      RLO__REAL("fraction", info->measured_fraction), RLO__BOOL("is_measured", is_measured));
 }
 
 static void begin(void *payload, rlo__pair_run *run) {
@@ -77,15 +67,13 @@ static void begin(void *payload, rlo__pair_run *run) {
 static int make_directories(const char *path) {
   char parent[PATH_MAX];
   snprintf(parent, sizeof(parent), "%s", path);
-  for (char *slash = strchr(parent + 1, '/'); slash != NULL;
-       slash = strchr(slash + 1, '/')) {
+  for (char *slash = strchr(parent + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     struct stat st;
     *slash = '\0';
     if (mkdir(parent, 0777) != 0) {
       const int why = errno;
       if (why != EEXIST && (stat(parent, &st) != 0 || !S_ISDIR(st.st_mode))) {
-        return rlo__fail(
-            "cannot make the directory %s: %s", parent, strerror(why));
+        return rlo__fail("cannot make the directory %s: %s", parent, strerror(why));
       }
     }
     *slash = '/';
@@ -102,8 +90,7 @@ static int tune_pair(void *payload, rlo__pair_run *run) {
   options.measure_seconds = request->seconds;
   rlo_plan *plan = NULL;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  RLO__EXIT_TRY(
-      rlo__check(rlo_plan_create(context, &run->problem, &options, &plan)));
+  RLO__EXIT_TRY(rlo__check(rlo_plan_create(context, &run->problem, &options, &plan)));
   const rlo_status status = rlo_plan_get_info(plan, &info);
   rlo_plan_release(plan);
   RLO__EXIT_TRY(rlo__check(status));
@@ -128,19 +115,12 @@ typedef struct printer {
 
 /* Prints the heading of a record in text, unless it is that of the one
  * before. */
-static void print_heading(printer *p,
-                          const rlo_wisdom_record *record,
-                          bool is_current) {
+static void print_heading(printer *p, const rlo_wisdom_record *record, bool is_current) {
   char heading[sizeof(p->heading)];
-  snprintf(heading,
-           sizeof(heading),
-           "%s, driver %s%s",
-           record->device,
-           record->driver,
+  snprintf(heading, sizeof(heading), "%s, driver %s%s", record->device, record->driver,
            is_current ? "" : " (of another table of kernels: not used)");
   if (strcmp(heading, p->heading) != 0) {
-    rlo__report_line(
-        &p->report, "", "%s%s", p->num_records == 0 ? "" : "\n", heading);
+    rlo__report_line(&p->report, "", "%s%s", p->num_records == 0 ? "" : "\n", heading);
     memcpy(p->heading, heading, sizeof(heading));
   }
 }
@@ -150,42 +130,25 @@ static void print_record(void *payload, const rlo_wisdom_record *record) {
   rlo__report *r = &p->report;
   const bool is_current = record->table == rlo_wisdom_table();
   char problem[33];
-  snprintf(problem,
-           sizeof(problem),
-           "%016" PRIx64 "%016" PRIx64,
-           record->problem[0],
+  snprintf(problem, sizeof(problem), "%016" PRIx64 "%016" PRIx64, record->problem[0],
            record->problem[1]);
   print_heading(p, record, is_current);
-  rlo__report_line(r,
-                   "",
-                   "  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s",
-                   record->fraction,
-                   record->family,
-                   record->schedule,
-                   record->note,
-                   record->alignment_bytes,
+  rlo__report_line(r, "", "  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s", record->fraction,
+                   record->family, record->schedule, record->note, record->alignment_bytes,
                    record->device_class == RLO_DEVICE_CLASS_CPU ? "" : ", gpu");
   RLO__REPORT_OBJECT(
-      r,
-      NULL,
-      RLO__STRING("device", NULL, record->device),
-      RLO__STRING("driver", NULL, record->driver),
-      RLO__BOOL("is_current", is_current),
+      r, NULL, RLO__STRING("device", NULL, record->device),
+      RLO__STRING("driver", NULL, record->driver), RLO__BOOL("is_current", is_current),
       RLO__STRING("problem", NULL, problem),
       RLO__INT("alignment_bytes", NULL, record->alignment_bytes),
       RLO__STRING("class", NULL, rlo__device_class_names[record->device_class]),
-      RLO__STRING("family", NULL, record->family),
-      RLO__STRING("schedule", NULL, record->schedule),
-      RLO__REAL("fraction", record->fraction),
-      RLO__STRING("note", NULL, record->note));
+      RLO__STRING("family", NULL, record->family), RLO__STRING("schedule", NULL, record->schedule),
+      RLO__REAL("fraction", record->fraction), RLO__STRING("note", NULL, record->note));
   ++p->num_records;
 }
 
 /* `text` is NULL if there is no file. */
-static int print_saved(const char *path,
-                       const char *text,
-                       size_t bytes,
-                       bool is_json) {
+static int print_saved(const char *path, const char *text, size_t bytes, bool is_json) {
   static printer p;
   /* Checks the whole text before printing any of it. */
   if (text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
@@ -194,13 +157,9 @@ static int print_saved(const char *path,
   rlo__report_begin(&p.report, is_json, 0);
   RLO__REPORT(&p.report, RLO__STRING("path", NULL, path));
   rlo__report_open(&p.report, "records", '[');
-  const rlo_status status =
-      text == NULL ? RLO_OK : rlo_wisdom_read(text, bytes, print_record, &p);
+  const rlo_status status = text == NULL ? RLO_OK : rlo_wisdom_read(text, bytes, print_record, &p);
   if (p.num_records == 0) {
-    rlo__report_line(&p.report,
-                     "",
-                     "there is no wisdom in %s; relayout tune makes some",
-                     path);
+    rlo__report_line(&p.report, "", "there is no wisdom in %s; relayout tune makes some", path);
   }
   rlo__report_end(&p.report);
   return rlo__check(status);
@@ -235,18 +194,16 @@ static int run_word(const tune_request *request, const char *word) {
   if (request->common.is_json && n != SHOW) {
     return rlo__fail_usage("tune", "--json applies to show only");
   }
-  if (request->permutation != NULL || request->is_again ||
-      request->seconds != 0 || request->common.is_device_given) {
-    return rlo__fail_usage(
-        "tune", "%s measures nothing: it has no option but --json", word);
+  if (request->permutation != NULL || request->is_again || request->seconds != 0 ||
+      request->common.is_device_given) {
+    return rlo__fail_usage("tune", "%s measures nothing: it has no option but --json", word);
   }
   const char *path = request->path;
   if (n == PATH) {
     puts(path);
     return RLO__EXIT_OK;
   }
-  return n == SHOW ? show_saved(path, request->common.is_json)
-                   : clear_saved(path);
+  return n == SHOW ? show_saved(path, request->common.is_json) : clear_saved(path);
 }
 
 /* ------------------------------------------------------------ command line */
@@ -255,8 +212,7 @@ static int take_seconds(const char *verb, const char *value, void *field) {
   char *end = NULL;
   double seconds = strtod(value, &end);
   if (end == value || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
-    return rlo__fail_usage(
-        verb, "--seconds: '%s' is not a number above 0 and up to 3600", value);
+    return rlo__fail_usage(verb, "--seconds: '%s' is not a number above 0 and up to 3600", value);
   }
   *(double *)field = seconds;
   return RLO__EXIT_OK;
@@ -265,14 +221,12 @@ static int take_seconds(const char *verb, const char *value, void *field) {
 /* Reads and checks all pairs before the first one is measured. */
 static int read_pairs(tune_request *request, int argc, char **argv) {
   if (request->suite_path == NULL) {
-    RLO__EXIT_TRY(
-        rlo__operands_take(argc, argv, 2, "a source and a destination shape"));
-    return rlo__pair_suite_add(
-        &request->suite, argv[optind], argv[optind + 1], request->permutation);
+    RLO__EXIT_TRY(rlo__operands_take(argc, argv, 2, "a source and a destination shape"));
+    return rlo__pair_suite_add(&request->suite, argv[optind], argv[optind + 1],
+                               request->permutation);
   }
   if (request->permutation != NULL) {
-    return rlo__fail_usage(argv[0],
-                           "--perm applies to two shapes; a suite has its own");
+    return rlo__fail_usage(argv[0], "--perm applies to two shapes; a suite has its own");
   }
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no shapes beside --suite"));
   return rlo__pair_suite_read(&request->suite, request->suite_path);
@@ -280,11 +234,10 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
 
 static int find_path(tune_request *request) {
   request->path = rlo__wisdom_path();
-  return request->path != NULL
-             ? RLO__EXIT_OK
-             : rlo__fail(
-                   "there is no directory for wisdom: neither XDG_DATA_HOME "
-                   "nor HOME is an absolute path");
+  return request->path != NULL ? RLO__EXIT_OK
+                               : rlo__fail(
+                                     "there is no directory for wisdom: neither XDG_DATA_HOME "
+                                     "nor HOME is an absolute path");
 }
 
 /* Tunes all pairs. */
@@ -317,8 +270,7 @@ static int run(int argc, char **argv) {
                                     .begin = begin,
                                     .work = tune_pair,
                                     .payload = &request}};
-  RLO__EXIT_TRY(
-      rlo__options_take(&rlo__cmd_tune, argc, argv, &request, &request.common));
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_tune, argc, argv, &request, &request.common));
   if (request.suite_path != NULL || argc - optind != 1) {
     return tune(&request, argc, argv);
   }

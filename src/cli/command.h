@@ -50,32 +50,26 @@ typedef struct rlo__option {
 
 /** A row: RLO__OPTION("perm", TEXT, request, permutation). */
 #define RLO__OPTION(name_, kind_, request, field) \
-  {                                               \
-    .name = (name_), .kind = RLO__OPTION_##kind_, \
-    .offset = offsetof(request, field)            \
-  }
-#define RLO__OPTION_WITHIN(name_, request, field, least, most)        \
-  {                                                                   \
-    .name = (name_), .kind = RLO__OPTION_NUMBER,                      \
-    .offset = offsetof(request, field), .min = (least), .max = (most) \
+  { .name = (name_), .kind = RLO__OPTION_##kind_, .offset = offsetof(request, field) }
+#define RLO__OPTION_WITHIN(name_, request, field, least, most)                       \
+  {                                                                                  \
+    .name = (name_), .kind = RLO__OPTION_NUMBER, .offset = offsetof(request, field), \
+    .min = (least), .max = (most)                                                    \
   }
 #define RLO__OPTION_BYTES(name_, request, field, least) \
-  {                                                     \
-    .name = (name_), .kind = RLO__OPTION_SIZE,          \
-    .offset = offsetof(request, field), .min = (least)  \
-  }
+  { .name = (name_), .kind = RLO__OPTION_SIZE, .offset = offsetof(request, field), .min = (least) }
 /** RLO__OPTION_OF("color", request, color, "auto", "always", "never"). */
-#define RLO__OPTION_OF(name_, request, field, ...)                       \
-  {                                                                      \
-    .name = (name_), .kind = RLO__OPTION_WORD,                           \
-    .offset = offsetof(request, field), .words = (const char *const[]) { \
-      __VA_ARGS__, NULL                                                  \
-    }                                                                    \
+#define RLO__OPTION_OF(name_, request, field, ...)                                 \
+  {                                                                                \
+    .name = (name_), .kind = RLO__OPTION_WORD, .offset = offsetof(request, field), \
+    .words = (const char *const[]) {                                               \
+      __VA_ARGS__, NULL                                                            \
+    }                                                                              \
   }
-#define RLO__OPTION_BY(name_, request, field, function)    \
-  {                                                        \
-    .name = (name_), .kind = RLO__OPTION_CALL,             \
-    .offset = offsetof(request, field), .take = (function) \
+#define RLO__OPTION_BY(name_, request, field, function)                            \
+  {                                                                                \
+    .name = (name_), .kind = RLO__OPTION_CALL, .offset = offsetof(request, field), \
+    .take = (function)                                                             \
   }
 /** A row of the common options: RLO__OPTION_COMMON("json", JSON). */
 #define RLO__OPTION_COMMON(name_, kind_) \

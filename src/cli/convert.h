@@ -28,17 +28,12 @@ typedef struct rlo__convert_request {
 } rlo__convert_request;
 
 /** Rows of the table of a verb with this request: the arrays. */
-#define RLO__CONVERT_OPTIONS                                        \
-  RLO__OPTION("from", TEXT, rlo__convert_request, from),            \
-      RLO__OPTION("to", TEXT, rlo__convert_request, to),            \
-      RLO__OPTION("perm", TEXT, rlo__convert_request, permutation), \
-      RLO__OPTION_BYTES(                                            \
-          "offset", rlo__convert_request, hints.offset_bytes, 0),   \
-      RLO__OPTION_OF("byte-order",                                  \
-                     rlo__convert_request,                          \
-                     hints.byte_order,                              \
-                     "little",                                      \
-                     "big"),                                        \
+#define RLO__CONVERT_OPTIONS                                                                 \
+  RLO__OPTION("from", TEXT, rlo__convert_request, from),                                     \
+      RLO__OPTION("to", TEXT, rlo__convert_request, to),                                     \
+      RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),                          \
+      RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),              \
+      RLO__OPTION_OF("byte-order", rlo__convert_request, hints.byte_order, "little", "big"), \
       RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast)
 
 typedef struct rlo__conversion {
@@ -54,9 +49,7 @@ typedef struct rlo__conversion {
 
 /** Parses the command line of a verb that takes the options of `convert`, or
  *  some of them, and two files. */
-int rlo__convert_request_take(const rlo__command *command,
-                              int argc,
-                              char **argv,
+int rlo__convert_request_take(const rlo__command *command, int argc, char **argv,
                               rlo__convert_request *out_request);
 
 /** Opens the source of a conversion, of which only the request is set, and sets

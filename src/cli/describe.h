@@ -38,8 +38,7 @@ typedef struct rlo__array_sizes {
 /** Adds a leaf: an array or a buffer; an opaque value; a token adds nothing.
  *  Returns RLO_OK; RLO_OVERFLOW if a sum exceeds 64 bits, and the sums are then
  *  undefined. */
-RLO_NODISCARD rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
-                                              const rlo_subshape *leaf);
+RLO_NODISCARD rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes, const rlo_subshape *leaf);
 
 /** Adds all leaves of a tree. */
 RLO_NODISCARD rlo_status rlo__array_sizes_add_tree(rlo__array_sizes *sizes,

@@ -78,8 +78,7 @@ typedef struct report {
 /* ------------------------------------------------------------------- memory */
 
 static void free_names(rlo__table *table) {
-  for (named *n = rlo__table_remove_oldest(table); n != NULL;
-       n = rlo__table_remove_oldest(table)) {
+  for (named *n = rlo__table_remove_oldest(table); n != NULL; n = rlo__table_remove_oldest(table)) {
     rlo__free(n);
   }
   rlo__table_deinit(table);
@@ -126,8 +125,7 @@ static rlo_status add_use(module *m, array_kind *kind) {
     ++last->count;
     return RLO_OK;
   }
-  RLO_TRY(rlo__array_reserve(
-      &m->uses, sizeof(*m->uses), m->num_uses + 1, &m->uses_capacity));
+  RLO_TRY(rlo__array_reserve(&m->uses, sizeof(*m->uses), m->num_uses + 1, &m->uses_capacity));
   use *made = &m->uses[m->num_uses++];
   *made = (use){.kind = kind,
                 .computation = m->computation,
@@ -136,8 +134,7 @@ static rlo_status add_use(module *m, array_kind *kind) {
                 .opcode = rlo__alloc_string(m->instruction->opcode),
                 .line = m->instruction->line};
   kind->last_use = m->num_uses;
-  return made->name == NULL || made->opcode == NULL ? RLO_OUT_OF_MEMORY
-                                                    : RLO_OK;
+  return made->name == NULL || made->opcode == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
 }
 
 static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
@@ -146,8 +143,7 @@ static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
     m->without_size += leaf->kind != RLO_SHAPE_KIND_TOKEN;
     return RLO_OK;
   }
-  array_kind *kind =
-      find_name(&m->kinds, rlo__shape_text(leaf->shape), sizeof(*kind));
+  array_kind *kind = find_name(&m->kinds, rlo__shape_text(leaf->shape), sizeof(*kind));
   if (kind == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -202,20 +198,17 @@ static int compare_kinds(const void *a, const void *b) {
   if (of_x != of_y) {
     return of_x > of_y ? -1 : 1;
   }
-  return x->count != y->count
-             ? (x->count > y->count ? -1 : 1)
-             : (x->first_use > y->first_use) - (x->first_use < y->first_use);
+  return x->count != y->count ? (x->count > y->count ? -1 : 1)
+                              : (x->first_use > y->first_use) - (x->first_use < y->first_use);
 }
 
 /* Lists the kinds in memory that have padding, the most first. The caller frees
  * the list with rlo__free; NULL if memory ran out. */
 static const array_kind **sort_kinds(const module *m, int64_t *out_count) {
-  const array_kind **sorted =
-      rlo__alloc_array(m->kinds.count + 1, sizeof(*sorted));
+  const array_kind **sorted = rlo__alloc_array(m->kinds.count + 1, sizeof(*sorted));
   array_kind *kind = rlo__table_oldest(&m->kinds);
   *out_count = 0;
-  for (; sorted != NULL && kind != NULL;
-       kind = rlo__table_newer(&m->kinds, kind)) {
+  for (; sorted != NULL && kind != NULL; kind = rlo__table_newer(&m->kinds, kind)) {
     if (kind->count > 0 && rlo__array_sizes_padding_bytes(&kind->sizes) > 0) {
       sorted[(*out_count)++] = kind;
     }
@@ -228,19 +221,12 @@ static const array_kind **sort_kinds(const module *m, int64_t *out_count) {
 
 /* ----------------------------------------------------------------- printing */
 
-static void add_side(rlo__report *r,
-                     const char *key,
-                     const rlo__array_sizes *sizes) {
-  rlo__report_line(r,
-                   key,
-                   "%" PRId64 " array%s, %s in memory, %.1f %% padding",
-                   sizes->arrays,
-                   sizes->arrays == 1 ? "" : "s",
-                   rlo__bytes_text(sizes->physical_bytes),
+static void add_side(rlo__report *r, const char *key, const rlo__array_sizes *sizes) {
+  rlo__report_line(r, key, "%" PRId64 " array%s, %s in memory, %.1f %% padding", sizes->arrays,
+                   sizes->arrays == 1 ? "" : "s", rlo__bytes_text(sizes->physical_bytes),
                    100 * rlo__array_sizes_padding_share(sizes));
   rlo__report_open(r, key, '{');
-  RLO__REPORT(r,
-              RLO__INT("arrays", NULL, sizes->arrays),
+  RLO__REPORT(r, RLO__INT("arrays", NULL, sizes->arrays),
               RLO__INT("without_size", NULL, sizes->without_size));
   rlo__array_sizes_report(r, sizes);
   rlo__report_close(r);
@@ -256,26 +242,18 @@ static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
   const int64_t padding_bytes = rlo__array_sizes_padding_bytes(&kind->sizes);
   char where[64];
   snprintf(where, sizeof(where), "%s (%s)", first->name, first->opcode);
-  rlo__report_line(r,
-                   "",
-                   "%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64
-                   "  %-28s  %s",
+  rlo__report_line(r, "", "%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64 "  %-28s  %s",
                    rlo__bytes_text(padding_bytes),
                    100 * rlo__array_sizes_padding_share(&kind->sizes),
-                   rlo__bytes_text(kind->sizes.physical_bytes),
-                   kind->count,
-                   first->line,
-                   where,
+                   rlo__bytes_text(kind->sizes.physical_bytes), kind->count, first->line, where,
                    kind->named.name);
   rlo__report_open(r, NULL, '{');
-  RLO__REPORT(r,
-              RLO__STRING("shape", NULL, kind->named.name),
+  RLO__REPORT(r, RLO__STRING("shape", NULL, kind->named.name),
               RLO__INT("arrays", NULL, kind->count),
               RLO__INT("arrays_in_fusions", NULL, kind->fused_count),
               RLO__INT("padding_bytes", NULL, padding_bytes));
   rlo__array_sizes_report(r, &kind->sizes);
-  RLO__REPORT(r,
-              RLO__STRING("instruction", NULL, first->name),
+  RLO__REPORT(r, RLO__STRING("instruction", NULL, first->name),
               RLO__STRING("opcode", NULL, first->opcode),
               RLO__STRING("computation", NULL, first->computation->named.name),
               RLO__INT("line", NULL, first->line));
@@ -285,34 +263,20 @@ static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
 static void add_totals(rlo__report *r, const module *m, const totals *t) {
   const double padding = t->physical_bytes - t->bytes;
   const double share = padding > 0 ? padding / t->physical_bytes : 0;
-  rlo__report_line(r,
-                   "computations",
-                   "%" PRId64 ", %" PRId64 " of them fused",
-                   t->computations,
+  rlo__report_line(r, "computations", "%" PRId64 ", %" PRId64 " of them fused", t->computations,
                    t->fused_computations);
-  RLO__REPORT(r,
-              RLO__INT("computations", NULL, t->computations),
+  RLO__REPORT(r, RLO__INT("computations", NULL, t->computations),
               RLO__INT("fused_computations", NULL, t->fused_computations),
               RLO__INT("instructions", "instructions", m->instructions));
-  rlo__report_line(r,
-                   "arrays",
-                   "%" PRId64 ", %s together, %.1f %% padding",
-                   t->arrays,
-                   rlo__bytes_text(whole_bytes(t->physical_bytes)),
-                   100 * share);
-  rlo__report_line(r,
-                   "within fusions",
-                   "%" PRId64 " arrays, not in memory",
-                   t->fused_arrays);
-  RLO__REPORT(r,
-              RLO__INT("arrays", NULL, t->arrays),
-              RLO__INT("arrays_in_fusions", NULL, t->fused_arrays),
-              RLO__INT("without_size",
-                       m->without_size > 0 ? "without size" : NULL,
-                       m->without_size),
-              RLO__INT("bytes", NULL, whole_bytes(t->bytes)),
-              RLO__INT("physical_bytes", NULL, whole_bytes(t->physical_bytes)),
-              RLO__REAL("padding_share", share));
+  rlo__report_line(r, "arrays", "%" PRId64 ", %s together, %.1f %% padding", t->arrays,
+                   rlo__bytes_text(whole_bytes(t->physical_bytes)), 100 * share);
+  rlo__report_line(r, "within fusions", "%" PRId64 " arrays, not in memory", t->fused_arrays);
+  RLO__REPORT(
+      r, RLO__INT("arrays", NULL, t->arrays), RLO__INT("arrays_in_fusions", NULL, t->fused_arrays),
+      RLO__INT("without_size", m->without_size > 0 ? "without size" : NULL, m->without_size),
+      RLO__INT("bytes", NULL, whole_bytes(t->bytes)),
+      RLO__INT("physical_bytes", NULL, whole_bytes(t->physical_bytes)),
+      RLO__REAL("padding_share", share));
 }
 
 static int add_module(report *p, const module *m, const totals *t) {
@@ -331,26 +295,20 @@ static int add_module(report *p, const module *m, const totals *t) {
     add_side(r, "parameters", &m->parameters);
     add_side(r, "result", &m->result);
   } else {
-    RLO__REPORT(r,
-                RLO__STRING("parameters", NULL, NULL),
-                RLO__STRING("result", NULL, NULL));
+    RLO__REPORT(r, RLO__STRING("parameters", NULL, NULL), RLO__STRING("result", NULL, NULL));
   }
   add_totals(r, m, t);
-  rlo__report_line(
-      r,
-      "",
-      "%s",
-      count == 0 ? "\nno array has padding"
-                 : "\n   padding     share   in memory  arrays    line  first "
-                   "of them                 shape");
+  rlo__report_line(r, "", "%s",
+                   count == 0 ? "\nno array has padding"
+                              : "\n   padding     share   in memory  arrays    line  first "
+                                "of them                 shape");
   RLO__REPORT(r, RLO__INT("shapes_with_padding", NULL, count));
   rlo__report_open(r, "wasteful", '[');
   for (int64_t n = 0; n < count && n < p->top; ++n) {
     add_kind(r, m, sorted[n]);
   }
   if (count > p->top) {
-    rlo__report_line(
-        r, "", "... %" PRId64 " more shapes with padding", count - p->top);
+    rlo__report_line(r, "", "... %" PRId64 " more shapes with padding", count - p->top);
   }
   rlo__report_close(r);
   rlo__report_close(r);
@@ -382,23 +340,19 @@ static int end_module(report *r) {
   return code;
 }
 
-static int begin_module(void *payload,
-                        const char *name,
-                        const rlo_shape_tree *parameters,
+static int begin_module(void *payload, const char *name, const rlo_shape_tree *parameters,
                         const rlo_shape_tree *result) {
   report *r = payload;
   module *m = &r->current;
   RLO__EXIT_TRY(end_module(r));
-  *m = (module){.name = rlo__alloc_string(name),
-                .has_entry = parameters != NULL};
+  *m = (module){.name = rlo__alloc_string(name), .has_entry = parameters != NULL};
   rlo__table_init(&m->kinds, offsetof(named, node));
   rlo__table_init(&m->computations, offsetof(named, node));
   if (m->name == NULL) {
     return rlo__fail_last();
   }
   if (m->has_entry) {
-    RLO__EXIT_TRY(
-        rlo__check(rlo__array_sizes_add_tree(&m->parameters, parameters)));
+    RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&m->parameters, parameters)));
     RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&m->result, result)));
   }
   return RLO__EXIT_OK;
@@ -419,26 +373,24 @@ static int begin_computation(void *payload, const char *name) {
   return RLO__EXIT_OK;
 }
 
-static int add_instruction(void *payload,
-                           const rlo__hlo_instruction *instruction) {
+static int add_instruction(void *payload, const rlo__hlo_instruction *instruction) {
   module *m = &((report *)payload)->current;
   m->instruction = instruction;
   ++m->instructions;
   if (instruction->fused_computation != NULL) {
-    computation *fused = find_name(
-        &m->computations, instruction->fused_computation, sizeof(*fused));
+    computation *fused =
+        find_name(&m->computations, instruction->fused_computation, sizeof(*fused));
     if (fused == NULL) {
       return rlo__fail_last();
     }
     fused->is_fused = true;
   }
-  return rlo__check(rlo_shape_tree_for_each_subshape(
-      instruction->shape, RLO_WALK_LEAVES, visit_leaf, m));
+  return rlo__check(
+      rlo_shape_tree_for_each_subshape(instruction->shape, RLO_WALK_LEAVES, visit_leaf, m));
 }
 
 int rlo__describe_hlo(const char *path, int64_t top, bool is_json) {
-  static const rlo__hlo_visitor visitor = {
-      begin_module, begin_computation, add_instruction};
+  static const rlo__hlo_visitor visitor = {begin_module, begin_computation, add_instruction};
   report r = {.top = top, .is_json = is_json};
   int64_t bad_lines = 0;
   int code = rlo__hlo_read(path, &visitor, &r, &bad_lines);

@@ -16,10 +16,8 @@
 
 /* -------------------------------------------------------------------- sizes */
 
-rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
-                                const rlo_subshape *leaf) {
-  if (leaf->kind == RLO_SHAPE_KIND_TUPLE ||
-      leaf->kind == RLO_SHAPE_KIND_TOKEN) {
+rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes, const rlo_subshape *leaf) {
+  if (leaf->kind == RLO_SHAPE_KIND_TUPLE || leaf->kind == RLO_SHAPE_KIND_TOKEN) {
     return RLO_OK;
   }
   if (leaf->shape == NULL || rlo_shape_is_unbounded(leaf->shape)) {
@@ -31,22 +29,17 @@ rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
   ++sizes->arrays;
   return rlo__add(sizes->elements, extent.elements, &sizes->elements) &&
                  rlo__add(sizes->bytes, extent.bytes, &sizes->bytes) &&
-                 rlo__add(sizes->physical_bytes,
-                          extent.physical_bytes,
-                          &sizes->physical_bytes)
+                 rlo__add(sizes->physical_bytes, extent.physical_bytes, &sizes->physical_bytes)
              ? RLO_OK
-             : RLO_FAIL(RLO_OVERFLOW,
-                        "the sizes of the arrays together do not fit 64 bits");
+             : RLO_FAIL(RLO_OVERFLOW, "the sizes of the arrays together do not fit 64 bits");
 }
 
 static rlo_status add_leaf(const rlo_subshape *leaf, void *sizes) {
   return rlo__array_sizes_add(sizes, leaf);
 }
 
-rlo_status rlo__array_sizes_add_tree(rlo__array_sizes *sizes,
-                                     const rlo_shape_tree *tree) {
-  return rlo_shape_tree_for_each_subshape(
-      tree, RLO_WALK_LEAVES, add_leaf, sizes);
+rlo_status rlo__array_sizes_add_tree(rlo__array_sizes *sizes, const rlo_shape_tree *tree) {
+  return rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, add_leaf, sizes);
 }
 
 int64_t rlo__array_sizes_padding_bytes(const rlo__array_sizes *sizes) {
@@ -56,25 +49,19 @@ int64_t rlo__array_sizes_padding_bytes(const rlo__array_sizes *sizes) {
 double rlo__array_sizes_padding_share(const rlo__array_sizes *sizes) {
   return sizes->physical_bytes == 0
              ? 0
-             : (double)rlo__array_sizes_padding_bytes(sizes) /
-                   (double)sizes->physical_bytes;
+             : (double)rlo__array_sizes_padding_bytes(sizes) / (double)sizes->physical_bytes;
 }
 
 void rlo__array_sizes_report(rlo__report *r, const rlo__array_sizes *sizes) {
   if (sizes->arrays == 0 && sizes->without_size > 0) {
-    RLO__REPORT(r,
-                RLO__STRING("elements", NULL, NULL),
-                RLO__STRING("bytes", NULL, NULL),
+    RLO__REPORT(r, RLO__STRING("elements", NULL, NULL), RLO__STRING("bytes", NULL, NULL),
                 RLO__STRING("physical_bytes", NULL, NULL),
                 RLO__STRING("padding_share", NULL, NULL));
     return;
   }
-  RLO__REPORT(
-      r,
-      RLO__INT("elements", NULL, sizes->elements),
-      RLO__INT("bytes", NULL, sizes->bytes),
-      RLO__INT("physical_bytes", NULL, sizes->physical_bytes),
-      RLO__REAL("padding_share", rlo__array_sizes_padding_share(sizes)));
+  RLO__REPORT(r, RLO__INT("elements", NULL, sizes->elements), RLO__INT("bytes", NULL, sizes->bytes),
+              RLO__INT("physical_bytes", NULL, sizes->physical_bytes),
+              RLO__REAL("padding_share", rlo__array_sizes_padding_share(sizes)));
 }
 
 static const char *const kind_names[] = {[RLO_SHAPE_KIND_ARRAY] = "array",
@@ -94,12 +81,7 @@ typedef struct listing {
 } listing;
 
 static void begin_table(rlo__report *r) {
-  rlo__report_line(r,
-                   "",
-                   "\n%-16s  %12s  %12s  padding  shape",
-                   "leaf",
-                   "bytes",
-                   "physical");
+  rlo__report_line(r, "", "\n%-16s  %12s  %12s  padding  shape", "leaf", "bytes", "physical");
 }
 
 /* "name{1,0}", and no index for a tree that is a leaf. */
@@ -113,29 +95,18 @@ static rlo__str name_leaf(const listing *l, const rlo_subshape *leaf) {
   return name;
 }
 
-static void add_row(listing *l,
-                    const rlo_subshape *leaf,
-                    const rlo__array_sizes *sizes,
+static void add_row(listing *l, const rlo_subshape *leaf, const rlo__array_sizes *sizes,
                     const char *shape) {
   const bool is_buffer = leaf->kind == RLO_SHAPE_KIND_BUFFER;
   rlo__str name = name_leaf(l, leaf);
   char numbers[80];
   snprintf(numbers, sizeof(numbers), "%12s  %12s  %7s", "-", "-", "-");
   if (sizes->arrays > 0) {
-    snprintf(numbers,
-             sizeof(numbers),
-             "%12" PRId64 "  %12" PRId64 "  %5.1f %%",
-             sizes->bytes,
-             sizes->physical_bytes,
-             100 * rlo__array_sizes_padding_share(sizes));
+    snprintf(numbers, sizeof(numbers), "%12" PRId64 "  %12" PRId64 "  %5.1f %%", sizes->bytes,
+             sizes->physical_bytes, 100 * rlo__array_sizes_padding_share(sizes));
   }
-  rlo__report_line(&l->report,
-                   "",
-                   "%-16s  %s  %s%s%s",
-                   rlo__str_text(&name),
-                   numbers,
-                   is_buffer ? "b(" : "",
-                   shape == NULL ? kind_names[leaf->kind] : shape,
+  rlo__report_line(&l->report, "", "%-16s  %s  %s%s%s", rlo__str_text(&name), numbers,
+                   is_buffer ? "b(" : "", shape == NULL ? kind_names[leaf->kind] : shape,
                    is_buffer       ? ")"
                    : shape == NULL ? "[]"
                                    : "");
@@ -153,10 +124,8 @@ static rlo_status list_leaf(const rlo_subshape *leaf, void *payload) {
     return RLO_OK;
   }
   rlo__report_open(r, NULL, '{');
-  RLO__REPORT(r,
-              RLO__INTS("index", NULL, leaf->index, leaf->index_count),
-              RLO__STRING("kind", NULL, kind_names[leaf->kind]),
-              RLO__STRING("shape", NULL, shape));
+  RLO__REPORT(r, RLO__INTS("index", NULL, leaf->index, leaf->index_count),
+              RLO__STRING("kind", NULL, kind_names[leaf->kind]), RLO__STRING("shape", NULL, shape));
   rlo__array_sizes_report(r, &sizes);
   rlo__report_close(r);
   return RLO_OK;
@@ -174,37 +143,29 @@ static rlo_status add_tree(rlo__report *r, const rlo_shape_tree *tree) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_shape_tree_format(tree, text, bytes);
-  RLO__REPORT(r,
-              RLO__STRING("shape", "shape", text),
-              RLO__STRING("kind", NULL, kind_names[rlo_shape_tree_kind(tree)]),
-              RLO__INT("arrays", "arrays", sizes.arrays),
-              RLO__INT("without_size",
-                       sizes.without_size > 0 ? "without size" : NULL,
-                       sizes.without_size),
-              RLO__INT(NULL, "elements", sizes.elements),
-              RLO__INT(NULL, "bytes", sizes.bytes),
-              RLO__INT(NULL, "physical bytes", sizes.physical_bytes),
-              RLO__SHARE(NULL,
-                         "padding",
-                         rlo__array_sizes_padding_share(&sizes),
-                         " of the physical bytes"));
+  RLO__REPORT(
+      r, RLO__STRING("shape", "shape", text),
+      RLO__STRING("kind", NULL, kind_names[rlo_shape_tree_kind(tree)]),
+      RLO__INT("arrays", "arrays", sizes.arrays),
+      RLO__INT("without_size", sizes.without_size > 0 ? "without size" : NULL, sizes.without_size),
+      RLO__INT(NULL, "elements", sizes.elements), RLO__INT(NULL, "bytes", sizes.bytes),
+      RLO__INT(NULL, "physical bytes", sizes.physical_bytes),
+      RLO__SHARE(NULL, "padding", rlo__array_sizes_padding_share(&sizes),
+                 " of the physical bytes"));
   rlo__free(text);
   rlo__array_sizes_report(r, &sizes);
   return RLO_OK;
 }
 
 /* A tree, a parameter or the result. Ends the object that it is in. */
-static rlo_status list_side(listing *l,
-                            const char *name,
-                            const rlo_shape_tree *tree) {
+static rlo_status list_side(listing *l, const char *name, const rlo_shape_tree *tree) {
   l->name = name;
   /* In text a program has its sizes before all leaves. */
   if (l->report.is_json) {
     RLO_TRY(add_tree(&l->report, tree));
   }
   rlo__report_open(&l->report, "leaves", '[');
-  RLO_TRY(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, list_leaf, l));
+  RLO_TRY(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, list_leaf, l));
   rlo__report_close(&l->report);
   rlo__report_close(&l->report);
   return RLO_OK;
@@ -240,26 +201,18 @@ static rlo_status list_sides(listing *l, const rlo_program_shape *program) {
     snprintf(number, sizeof(number), "parameter %" PRId64, n);
     rlo__report_open(&l->report, NULL, '{');
     RLO__REPORT(&l->report, RLO__STRING("name", NULL, has_name ? name : NULL));
-    RLO_TRY(list_side(
-        l, has_name ? name : number, rlo_program_shape_parameter(program, n)));
+    RLO_TRY(list_side(l, has_name ? name : number, rlo_program_shape_parameter(program, n)));
   }
   rlo__report_close(&l->report);
   rlo__report_open(&l->report, "result", '{');
   return list_side(l, "result", rlo_program_shape_result(program));
 }
 
-static void print_side(rlo__report *r,
-                       const char *label,
-                       const rlo__array_sizes *sizes) {
-  rlo__report_line(r,
-                   label,
-                   "%" PRId64 " array%s, %" PRId64 " bytes, %" PRId64
-                   " physical (%.1f %% padding)",
-                   sizes->arrays,
-                   sizes->arrays == 1 ? "" : "s",
-                   sizes->bytes,
-                   sizes->physical_bytes,
-                   100 * rlo__array_sizes_padding_share(sizes));
+static void print_side(rlo__report *r, const char *label, const rlo__array_sizes *sizes) {
+  rlo__report_line(r, label,
+                   "%" PRId64 " array%s, %" PRId64 " bytes, %" PRId64 " physical (%.1f %% padding)",
+                   sizes->arrays, sizes->arrays == 1 ? "" : "s", sizes->bytes,
+                   sizes->physical_bytes, 100 * rlo__array_sizes_padding_share(sizes));
 }
 
 int rlo__describe_program(const rlo_program_shape *program, bool is_json) {
@@ -267,11 +220,10 @@ int rlo__describe_program(const rlo_program_shape *program, bool is_json) {
   rlo__array_sizes parameters = {0};
   rlo__array_sizes result = {0};
   for (int64_t n = 0; n < rlo_program_shape_parameter_count(program); ++n) {
-    RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(
-        &parameters, rlo_program_shape_parameter(program, n))));
+    RLO__EXIT_TRY(rlo__check(
+        rlo__array_sizes_add_tree(&parameters, rlo_program_shape_parameter(program, n))));
   }
-  RLO__EXIT_TRY(rlo__check(
-      rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program))));
+  RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program))));
   const size_t bytes = rlo_program_shape_format(program, NULL, 0) + 1;
   char *text = rlo__alloc(bytes);
   if (text == NULL) {

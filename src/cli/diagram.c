@@ -62,10 +62,7 @@ typedef struct drawing {
  * is returned. */
 RLO_PRINTF(3, 4)
 
-static int32_t add(drawing *d,
-                   rlo__diagram_item item,
-                   const char *format,
-                   ...) {
+static int32_t add(drawing *d, rlo__diagram_item item, const char *format, ...) {
   rlo__diagram *g = d->diagram;
   va_list arguments;
   va_start(arguments, format);
@@ -75,8 +72,7 @@ static int32_t add(drawing *d,
   item.height = item.height == 0 ? 1 : item.height;
   d->is_abbreviated |= item.kind == RLO__DIAGRAM_NOTE;
   if (d->status == RLO_OK) {
-    d->status = rlo__array_reserve(
-        &g->items, sizeof(item), g->num_items + 1, &g->capacity);
+    d->status = rlo__array_reserve(&g->items, sizeof(item), g->num_items + 1, &g->capacity);
   }
   if (d->status == RLO_OK) {
     g->items[g->num_items++] = item;
@@ -104,8 +100,7 @@ static void add_letters(rlo__str *text, int64_t number) {
 }
 
 static bool is_broadcast(const rlo_shape *shape, int32_t dimension) {
-  return shape->layout.kind == RLO_LAYOUT_STRIDED &&
-         shape->layout.strides_elems[dimension] == 0 &&
+  return shape->layout.kind == RLO_LAYOUT_STRIDED && shape->layout.strides_elems[dimension] == 0 &&
          shape->dims[dimension] > 1;
 }
 
@@ -124,14 +119,11 @@ static rlo_status measure_shape(drawing *d) {
   /* Fails here, before anything is drawn, if elements share slots. */
   int64_t index[RLO_MAX_RANK];
   bool is_element;
-  return d->extent.slots == 0
-             ? RLO_OK
-             : rlo_address_map_element(&d->map, 0, index, &is_element);
+  return d->extent.slots == 0 ? RLO_OK : rlo_address_map_element(&d->map, 0, index, &is_element);
 }
 
 /* Writes the label of an element. Returns its length, be it cut. */
-static int32_t label_element(const drawing *d,
-                             const int64_t *index,
+static int32_t label_element(const drawing *d, const int64_t *index,
                              char out_text[RLO__DIAGRAM_TEXT_BYTES]) {
   const rlo_shape *shape = d->shape;
   rlo__str text = rlo__str_over(out_text, RLO__DIAGRAM_TEXT_BYTES);
@@ -168,21 +160,18 @@ static int measure_labels(drawing *d) {
              : rlo__fail(
                    "an index of this array takes %d characters, the limit is "
                    "%d; try --letters",
-                   d->label_width,
-                   RLO__DIAGRAM_TEXT_BYTES - 1);
+                   d->label_width, RLO__DIAGRAM_TEXT_BYTES - 1);
 }
 
 /* Writes the label of a slot, "." if it holds no element. Returns the kind of
  * its item. */
-static rlo__diagram_kind label_slot(const drawing *d,
-                                    int64_t slot,
+static rlo__diagram_kind label_slot(const drawing *d, int64_t slot,
                                     char out_text[RLO__DIAGRAM_TEXT_BYTES]) {
   int64_t index[RLO_MAX_RANK] = {0};
   bool is_element = false;
   memcpy(out_text, ".", 2);
   if (slot >= d->extent.slots ||
-      rlo_address_map_element(&d->map, slot, index, &is_element) != RLO_OK ||
-      !is_element) {
+      rlo_address_map_element(&d->map, slot, index, &is_element) != RLO_OK || !is_element) {
     return RLO__DIAGRAM_PADDING;
   }
   label_element(d, index, out_text);
@@ -193,8 +182,7 @@ static rlo__diagram_kind label_slot(const drawing *d,
 
 /* Finds the level of each variable of a map: the dimensions of a tile are one
  * level below those that it splits. */
-static void find_levels(const rlo_address_map *map,
-                        int32_t out_levels[RLO_ADDRESS_MAP_MAX_VARS]) {
+static void find_levels(const rlo_address_map *map, int32_t out_levels[RLO_ADDRESS_MAP_MAX_VARS]) {
   memset(out_levels, 0, RLO_ADDRESS_MAP_MAX_VARS * sizeof(out_levels[0]));
   for (int32_t s = 0; s < map->num_steps; ++s) {
     const rlo_step *step = &map->steps[s];
@@ -244,9 +232,7 @@ static void make_levels(drawing *d, int32_t width) {
   } else {
     find_levels(map, levels);
     for (int32_t p = 0; p < map->num_leaves; ++p) {
-      add_dim(&d->levels[levels[map->leaves[p].var]],
-              map->leaves[p].extent,
-              map->leaves[p].stride);
+      add_dim(&d->levels[levels[map->leaves[p].var]], map->leaves[p].extent, map->leaves[p].stride);
     }
   }
   for (int32_t i = 0; i < d->num_levels; ++i) {
@@ -284,18 +270,14 @@ static void measure_columns(level *l, int32_t width) {
   /* One more character: the last border, or a blank after the last label. */
   const bool is_cut = l->columns > (width - 1) / l->pitch_x;
   l->shown_columns = is_cut ? room : l->columns;
-  l->width = (int32_t)l->shown_columns * l->pitch_x + 1 +
-             (l->shown_columns < l->columns ? note : 0);
+  l->width =
+      (int32_t)l->shown_columns * l->pitch_x + 1 + (l->shown_columns < l->columns ? note : 0);
 }
 
-static void measure_rows(level *l,
-                         int32_t height,
-                         int32_t border,
-                         const char *note) {
+static void measure_rows(level *l, int32_t height, int32_t border, const char *note) {
   l->shown_rows = rlo__min(l->rows, rlo__max(1, height));
   if (l->shown_rows < l->rows || lines_of(l, l->rows, border) > height) {
-    while (l->shown_rows > 1 &&
-           lines_of(l, l->shown_rows, border) > height - 1) {
+    while (l->shown_rows > 1 && lines_of(l, l->shown_rows, border) > height - 1) {
       --l->shown_rows;
     }
   }
@@ -347,26 +329,19 @@ static void draw_slot(drawing *d, int32_t x, int32_t y, int64_t slot) {
   }
 }
 
-static void draw_level(
-    drawing *d, int32_t depth, int32_t x, int32_t y, int64_t first_slot);
+static void draw_level(drawing *d, int32_t depth, int32_t x, int32_t y, int64_t first_slot);
 
 /* Draws a tile, with the index of its first slot if it has no tiles in it. */
-static void draw_box(
-    drawing *d, int32_t depth, int32_t x, int32_t y, int64_t slot) {
+static void draw_box(drawing *d, int32_t depth, int32_t x, int32_t y, int64_t slot) {
   const level *l = &d->levels[depth];
-  add(d,
-      (rlo__diagram_item){
-          RLO__DIAGRAM_BOX, x, y, l->pitch_x + 1, l->pitch_y + 1, ""},
-      "%s",
-      "");
+  add(d, (rlo__diagram_item){RLO__DIAGRAM_BOX, x, y, l->pitch_x + 1, l->pitch_y + 1, ""}, "%s", "");
   if (depth + 2 == d->num_levels && digits_of(slot) < l->pitch_x) {
     add(d, at(RLO__DIAGRAM_NUMBER, x + 1, y), "%" PRId64, slot);
   }
   draw_level(d, depth + 1, x + 1, y + 1, slot);
 }
 
-static void draw_row(
-    drawing *d, int32_t depth, int32_t x, int32_t y, int64_t first_slot) {
+static void draw_row(drawing *d, int32_t depth, int32_t x, int32_t y, int64_t first_slot) {
   const level *l = &d->levels[depth];
   const bool is_innermost = depth + 1 == d->num_levels;
   int64_t slot = first_slot;
@@ -380,37 +355,25 @@ static void draw_row(
     x += l->pitch_x;
   }
   if (l->shown_columns < l->columns) {
-    add(d,
-        at(RLO__DIAGRAM_NOTE, x + 1, y + (is_innermost ? 0 : 1)),
-        "... %" PRId64 " more",
+    add(d, at(RLO__DIAGRAM_NOTE, x + 1, y + (is_innermost ? 0 : 1)), "... %" PRId64 " more",
         l->columns - l->shown_columns);
   }
 }
 
-static void draw_level(
-    drawing *d, int32_t depth, int32_t x, int32_t y, int64_t first_slot) {
+static void draw_level(drawing *d, int32_t depth, int32_t x, int32_t y, int64_t first_slot) {
   const level *l = &d->levels[depth];
   const int32_t border = depth + 1 == d->num_levels ? 0 : 1;
   for (int64_t r = 0; r < l->shown_rows; ++r) {
-    const int32_t row_y =
-        y + (int32_t)(r * l->pitch_y + r / l->group * l->gap_y);
+    const int32_t row_y = y + (int32_t)(r * l->pitch_y + r / l->group * l->gap_y);
     const int64_t slot = first_slot + row_slot(l, r);
     if (d->gutter > 0 && slot < d->map.slots) {
-      add(d,
-          at(RLO__DIAGRAM_NUMBER, x - 1 - digits_of(slot), row_y),
-          "%" PRId64,
-          slot);
+      add(d, at(RLO__DIAGRAM_NUMBER, x - 1 - digits_of(slot), row_y), "%" PRId64, slot);
     }
     draw_row(d, depth, x, row_y, slot);
   }
   if (l->shown_rows < l->rows) {
-    add(d,
-        at(RLO__DIAGRAM_NOTE,
-           x + 1,
-           y + (int32_t)lines_of(l, l->shown_rows, border)),
-        "... %" PRId64 " %s",
-        l->rows - l->shown_rows,
-        rows_note(d, depth));
+    add(d, at(RLO__DIAGRAM_NOTE, x + 1, y + (int32_t)lines_of(l, l->shown_rows, border)),
+        "... %" PRId64 " %s", l->rows - l->shown_rows, rows_note(d, depth));
   }
 }
 
@@ -418,10 +381,7 @@ static void draw_level(
 
 /* Draws the bits of one byte that belong to one slot, followed by their range
  * if the element has others elsewhere. */
-static void draw_bits(drawing *d,
-                      int64_t slot,
-                      int64_t byte,
-                      rlo__diagram_item item) {
+static void draw_bits(drawing *d, int64_t slot, int64_t byte, rlo__diagram_item item) {
   const int64_t bits = d->extent.element_bits;
   const int64_t first = 8 * byte - slot * bits;
   const int64_t low = rlo__max(first, 0);
@@ -456,20 +416,14 @@ static void draw_bytes(drawing *d, int32_t height) {
   const int64_t shown = rlo__min(bytes, height / 2);
   const int32_t gutter = 1 + digits_of(bytes);
   int32_t y = g->height + 1;
-  int32_t width =
-      add(d, at(RLO__DIAGRAM_NUMBER, 0, y++), "bytes, high bits first");
+  int32_t width = add(d, at(RLO__DIAGRAM_NUMBER, 0, y++), "bytes, high bits first");
   for (int64_t byte = 0; byte < shown; ++byte, ++y) {
-    add(d,
-        at(RLO__DIAGRAM_NUMBER, gutter - 1 - digits_of(byte), y),
-        "%" PRId64,
-        byte);
+    add(d, at(RLO__DIAGRAM_NUMBER, gutter - 1 - digits_of(byte), y), "%" PRId64, byte);
     draw_byte(d, byte, gutter + 1, y);
   }
   if (shown < bytes) {
-    width = gutter + add(d,
-                         at(RLO__DIAGRAM_NOTE, gutter, y++),
-                         "... %" PRId64 " more bytes",
-                         bytes - shown);
+    width = gutter +
+            add(d, at(RLO__DIAGRAM_NOTE, gutter, y++), "... %" PRId64 " more bytes", bytes - shown);
   }
   g->height = y;
   g->width = (int32_t)rlo__max(g->width, width);
@@ -478,12 +432,11 @@ static void draw_bytes(drawing *d, int32_t height) {
 /* ------------------------------------------------------------------- legend */
 
 static const char *fill_words(const rlo_layout *layout) {
-  static const char *const words[] = {
-      [RLO_FILL_ZERO] = "padding, zero",
-      [RLO_FILL_ONE] = "padding, one",
-      [RLO_FILL_LOWEST] = "padding, the lowest value",
-      [RLO_FILL_HIGHEST] = "padding, the highest value",
-      [RLO_FILL_BITS] = "padding, the bits of fill(...)"};
+  static const char *const words[] = {[RLO_FILL_ZERO] = "padding, zero",
+                                      [RLO_FILL_ONE] = "padding, one",
+                                      [RLO_FILL_LOWEST] = "padding, the lowest value",
+                                      [RLO_FILL_HIGHEST] = "padding, the highest value",
+                                      [RLO_FILL_BITS] = "padding, the bits of fill(...)"};
   const char *found = words[layout->fill];
   return found != NULL ? found : "padding, which a relayout does not write";
 }
@@ -501,28 +454,20 @@ static void add_legend(drawing *d) {
   rlo__diagram *g = d->diagram;
   const rlo_shape_extent *extent = &d->extent;
   const bool has_gaps = extent->slots > d->unique_elements;
-  add_line(g,
-           "%" PRId64 " element%s in %" PRId64 " slot%s%s%s",
-           extent->elements,
-           extent->elements == 1 ? "" : "s",
-           extent->slots,
-           extent->slots == 1 ? "" : "s",
+  add_line(g, "%" PRId64 " element%s in %" PRId64 " slot%s%s%s", extent->elements,
+           extent->elements == 1 ? "" : "s", extent->slots, extent->slots == 1 ? "" : "s",
            has_gaps ? "; . is " : "",
            !has_gaps         ? ""
            : d->map.is_dense ? fill_words(&d->shape->layout)
                              : "a slot between the elements");
   if (extent->elements > d->unique_elements) {
     add_line(g,
-             d->has_letters
-                 ? "a slot has the letter of the first of its %" PRId64
-                   " elements"
-                 : "* is every index: each slot holds %" PRId64 " elements",
+             d->has_letters ? "a slot has the letter of the first of its %" PRId64 " elements"
+                            : "* is every index: each slot holds %" PRId64 " elements",
              extent->elements / d->unique_elements);
   }
   if (d->map.is_dense && d->map.slots > d->map.tiled_slots) {
-    add_line(g,
-             "the tail, slots %" PRId64 " to %" PRId64 ", is padding too",
-             d->map.tiled_slots,
+    add_line(g, "the tail, slots %" PRId64 " to %" PRId64 ", is padding too", d->map.tiled_slots,
              d->map.slots - 1);
   }
   if (d->is_abbreviated) {
@@ -557,8 +502,7 @@ static int draw(drawing *d, const rlo__diagram_options *options) {
   return rlo__check(d->status);
 }
 
-int rlo__diagram_draw(const rlo_shape *shape,
-                      const rlo__diagram_options *options,
+int rlo__diagram_draw(const rlo_shape *shape, const rlo__diagram_options *options,
                       rlo__diagram *out_diagram) {
   *out_diagram = (rlo__diagram){0};
   drawing *d = rlo__alloc(sizeof(*d));

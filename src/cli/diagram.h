@@ -65,16 +65,14 @@ typedef struct rlo__diagram_options {
  *                     case.
  * @return RLO__EXIT_OK, or prints the reason and returns RLO__EXIT_FAILURE.
  */
-int rlo__diagram_draw(const rlo_shape *shape,
-                      const rlo__diagram_options *options,
+int rlo__diagram_draw(const rlo_shape *shape, const rlo__diagram_options *options,
                       rlo__diagram *out_diagram);
 
 void rlo__diagram_deinit(rlo__diagram *diagram);
 
 /** Prints a picture of a sharded array: the parts of its cut dimensions, each
  *  with the devices that hold it. */
-void rlo__shard_picture_print(const rlo_shape *shape,
-                              const rlo_sharding *sharding,
+void rlo__shard_picture_print(const rlo_shape *shape, const rlo_sharding *sharding,
                               int64_t num_devices);
 
 #endif

@@ -24,9 +24,8 @@ const char *rlo__shape_text(const rlo_shape *shape) {
 }
 
 int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape) {
-  return rlo_shape_parse(text, strlen(text), out_shape) == RLO_OK
-             ? RLO__EXIT_OK
-             : rlo__fail_in_text(text);
+  return rlo_shape_parse(text, strlen(text), out_shape) == RLO_OK ? RLO__EXIT_OK
+                                                                  : rlo__fail_in_text(text);
 }
 
 /* Returns whether the text of a layout names an element size, be it the type's
@@ -43,19 +42,15 @@ static bool has_element_size(const char *text) {
 
 int rlo__layout_operand_apply(const char *text, rlo_shape *shape) {
   rlo_layout layout;
-  if (rlo_layout_parse(text,
-                       strlen(text),
-                       shape->dtype,
-                       shape->dims,
-                       shape->rank,
-                       &layout) != RLO_OK) {
+  if (rlo_layout_parse(text, strlen(text), shape->dtype, shape->dims, shape->rank, &layout) !=
+      RLO_OK) {
     return rlo__fail_in_text(text);
   }
   if (!has_element_size(text)) {
     layout.element_size_bits = shape->layout.element_size_bits;
   }
-  return rlo_shape_make_with_layout(
-             shape->dtype, shape->dims, shape->rank, &layout, shape) == RLO_OK
+  return rlo_shape_make_with_layout(shape->dtype, shape->dims, shape->rank, &layout, shape) ==
+                 RLO_OK
              ? RLO__EXIT_OK
              : rlo__fail_in_text(text);
 }
@@ -75,14 +70,11 @@ const char *rlo__bytes_text(int64_t bytes) {
     value /= 1e3;
     ++unit;
   }
-  snprintf(texts[turn],
-           sizeof(texts[turn]),
-           "%.*f %s",
+  snprintf(texts[turn], sizeof(texts[turn]), "%.*f %s",
            value < 9.995   ? 2
            : value < 99.95 ? 1
                            : 0,
-           value,
-           units[unit]);
+           value, units[unit]);
   return texts[turn];
 }
 

@@ -65,17 +65,14 @@ typedef struct rlo__file_format {
    * @param hints  with a shape, an offset and a byte order if the format has no
    *               header, else perhaps with a shape.
    */
-  int (*read_header)(const rlo__input_file *file,
-                     const rlo__file_hints *hints,
+  int (*read_header)(const rlo__input_file *file, const rlo__file_hints *hints,
                      rlo__file_contents *out_contents);
   /**
    * Makes the header for the physical bytes of a shape. NULL: the format has no
    * header, so that --from is required.
    * @param out_header  room for RLO__MAX_HEADER_BYTES bytes.
    */
-  int (*make_header)(const rlo_shape *shape,
-                     char *out_header,
-                     size_t *out_bytes);
+  int (*make_header)(const rlo_shape *shape, char *out_header, size_t *out_bytes);
 } rlo__file_format;
 
 extern const rlo__file_format rlo__format_npy;

@@ -25,8 +25,7 @@ int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
   }
   struct stat information;
   if (fstat(descriptor, &information) != 0) {
-    int code =
-        rlo__fail("cannot read the status of %s: %s", path, strerror(errno));
+    int code = rlo__fail("cannot read the status of %s: %s", path, strerror(errno));
     close(descriptor);
     return code;
   }
@@ -43,19 +42,15 @@ int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
   return RLO__EXIT_OK;
 }
 
-int rlo__input_file_read(const rlo__input_file *file,
-                         int64_t offset_bytes,
-                         void *buffer,
+int rlo__input_file_read(const rlo__input_file *file, int64_t offset_bytes, void *buffer,
                          size_t bytes) {
-  return rlo__check(rlo__file_pread(
-      file->descriptor, file->path, buffer, bytes, offset_bytes));
+  return rlo__check(rlo__file_pread(file->descriptor, file->path, buffer, bytes, offset_bytes));
 }
 
 int rlo__input_file_check_unchanged(const rlo__input_file *file) {
   struct stat information;
   if (fstat(file->descriptor, &information) != 0) {
-    return rlo__fail(
-        "cannot read the status of %s: %s", file->path, strerror(errno));
+    return rlo__fail("cannot read the status of %s: %s", file->path, strerror(errno));
   }
   return information.st_size == file->size_bytes &&
                  information.st_mtim.tv_sec == file->modified.tv_sec &&
@@ -81,8 +76,8 @@ void rlo__files_allow(int32_t count) {
 bool rlo__path_is_same_file(const char *a, const char *b) {
   struct stat of_a;
   struct stat of_b;
-  return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 &&
-         of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+  return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+         of_a.st_ino == of_b.st_ino;
 }
 
 bool rlo__path_is_special(const char *path) {
@@ -92,14 +87,12 @@ bool rlo__path_is_special(const char *path) {
 
 /* Returns the exit code of a write, of which `error` is the errno, or 0. */
 static int check_write(const char *path, int error) {
-  return error == 0 ? RLO__EXIT_OK
-                    : rlo__fail("cannot write %s: %s", path, strerror(error));
+  return error == 0 ? RLO__EXIT_OK : rlo__fail("cannot write %s: %s", path, strerror(error));
 }
 
 /* A temporary file leaves the list when it is renamed, closed or unlinked; the
  * signals are blocked between the two steps. */
-static void end_file(rlo__output_file *output,
-                     void (*end)(rlo__file_replace *file)) {
+static void end_file(rlo__output_file *output, void (*end)(rlo__file_replace *file)) {
   rlo__interrupt_block();
   end(&output->file);
   rlo__interrupt_remove_file(&output->unfinished);
@@ -120,9 +113,7 @@ bool rlo__output_file_leave(rlo__output_file *output) {
   return true;
 }
 
-static int open_file(const char *path,
-                     rlo__file_way way,
-                     rlo__output_file *output) {
+static int open_file(const char *path, rlo__file_way way, rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
   struct stat information;
   if (stat(path, &information) == 0) {
@@ -142,8 +133,7 @@ static int open_file(const char *path,
   }
   rlo__interrupt_unblock();
   if (error == EBUSY && file->is_part) {
-    return rlo__fail("cannot write %s: another process does, which holds %s",
-                     path,
+    return rlo__fail("cannot write %s: another process does, which holds %s", path,
                      file->temp_path);
   }
   return check_write(path, error);
@@ -172,12 +162,9 @@ static int sync_data(int descriptor) {
   return result == 0 || errno == EINVAL ? 0 : errno;
 }
 
-static int begin_part(const char *path,
-                      const rlo__output_start *start,
-                      rlo__output_file *file) {
+static int begin_part(const char *path, const rlo__output_start *start, rlo__output_file *file) {
   RLO__EXIT_TRY(open_file(path, RLO__FILE_NEW_PART, file));
-  int error =
-      rlo__file_replace_write(&file->file, start->head, start->head_bytes);
+  int error = rlo__file_replace_write(&file->file, start->head, start->head_bytes);
   /* It is compared when the part is resumed. */
   if (error == 0 && start->has_journal) {
     error = sync_data(file->file.fd);
@@ -189,12 +176,10 @@ static int begin_part(const char *path,
 }
 
 /* Fails unless a part begins with the head of this output. */
-static int check_head(const char *path,
-                      const rlo__output_start *start,
+static int check_head(const char *path, const rlo__output_start *start,
                       const rlo__output_file *file) {
   char bytes[RLO__MAX_HEADER_BYTES];
-  if (rlo__file_pread(file->file.fd, path, bytes, start->head_bytes, 0) !=
-          RLO_OK ||
+  if (rlo__file_pread(file->file.fd, path, bytes, start->head_bytes, 0) != RLO_OK ||
       memcmp(bytes, start->head, start->head_bytes) != 0) {
     return rlo__fail(
         "cannot go on with %s: its array has another shape or type; without "
@@ -205,14 +190,11 @@ static int check_head(const char *path,
 }
 
 /* *out_exists: there is a part to go on with. */
-static int resume_part(const char *path,
-                       const rlo__output_start *start,
-                       rlo__output_file *file,
+static int resume_part(const char *path, const rlo__output_start *start, rlo__output_file *file,
                        bool *out_exists) {
   rlo__file_replace named;
   *out_exists = rlo__file_replace_begin(&named, path, RLO__FILE_NAMES) == 0 &&
-                access(named.temp_path, F_OK) == 0 &&
-                access(named.journal_path, F_OK) == 0;
+                access(named.temp_path, F_OK) == 0 && access(named.journal_path, F_OK) == 0;
   if (!*out_exists) {
     return RLO__EXIT_OK;
   }
@@ -224,8 +206,7 @@ static int resume_part(const char *path,
   return code;
 }
 
-int rlo__output_file_begin(const char *path,
-                           const rlo__output_start *start,
+int rlo__output_file_begin(const char *path, const rlo__output_start *start,
                            rlo__output_file *file) {
   bool exists = false;
   if (start->has_journal) {
@@ -245,21 +226,15 @@ int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
   return check_write(file->file.path, result == 0 ? 0 : errno);
 }
 
-int rlo__output_file_append(rlo__output_file *file,
-                            const void *data,
-                            size_t bytes) {
-  return check_write(file->file.path,
-                     rlo__file_replace_write(&file->file, data, bytes));
+int rlo__output_file_append(rlo__output_file *file, const void *data, size_t bytes) {
+  return check_write(file->file.path, rlo__file_replace_write(&file->file, data, bytes));
 }
 
 int rlo__output_file_finish(rlo__output_file *file) {
   return check_write(file->file.path, rlo__file_replace_finish(&file->file));
 }
 
-int rlo__output_write(const char *path,
-                      const void *head,
-                      size_t head_bytes,
-                      const void *data,
+int rlo__output_write(const char *path, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes) {
   rlo__output_file made = {0};
   /* Going on with it would replace what is written now. */
@@ -272,8 +247,7 @@ int rlo__output_write(const char *path,
   if (error == 0) {
     error = rlo__file_replace_finish(&made.file);
   }
-  const int code =
-      error == 0 ? rlo__output_file_commit(&made) : check_write(path, error);
+  const int code = error == 0 ? rlo__output_file_commit(&made) : check_write(path, error);
   rlo__output_file_abandon(&made);
   return code;
 }

@@ -31,9 +31,7 @@ typedef struct rlo__input_file {
 int rlo__input_file_open(const char *path, rlo__input_file *out_file);
 
 /** Reads exactly `bytes` bytes at an offset; fails if the file ends earlier. */
-int rlo__input_file_read(const rlo__input_file *file,
-                         int64_t offset_bytes,
-                         void *buffer,
+int rlo__input_file_read(const rlo__input_file *file, int64_t offset_bytes, void *buffer,
                          size_t bytes);
 
 /** Fails if the file has been written to since it was opened. */
@@ -60,10 +58,7 @@ bool rlo__path_is_special(const char *path);
  * (a device, a pipe) is written in place. A signal that ends the command
  * removes the temporary file (interrupt.h).
  */
-int rlo__output_write(const char *path,
-                      const void *head,
-                      size_t head_bytes,
-                      const void *data,
+int rlo__output_write(const char *path, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes);
 
 /** A file that is being written. A signal handler may read it, so its address
@@ -96,17 +91,14 @@ typedef struct rlo__output_start {
  * command, but for SIGKILL, removes the part, unless it has a journal; what
  * remains then without one, the next output into the same folder does.
  */
-int rlo__output_file_begin(const char *path,
-                           const rlo__output_start *start,
+int rlo__output_file_begin(const char *path, const rlo__output_start *start,
                            rlo__output_file *file);
 
 /** Gives the part a size: what is new is zero. */
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
 
 /** Writes all bytes of a part behind its head. */
-int rlo__output_file_append(rlo__output_file *file,
-                            const void *data,
-                            size_t bytes);
+int rlo__output_file_append(rlo__output_file *file, const void *data, size_t bytes);
 
 /** Syncs the part while signals still end the command: it may take minutes. */
 int rlo__output_file_finish(rlo__output_file *file);

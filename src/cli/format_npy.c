@@ -32,22 +32,19 @@ static rlo_dtype file_dtype(const rlo_shape *shape, int64_t element_bits) {
 }
 
 /* Returns the shape in the .npy header for the slots of a shape. */
-static rlo_status make_file_shape(const rlo_shape *shape,
-                                  rlo_shape *out_file_shape) {
+static rlo_status make_file_shape(const rlo_shape *shape, rlo_shape *out_file_shape) {
   rlo_shape_extent extent = {0};
   RLO_TRY(rlo_shape_measure(shape, &extent));
   rlo_dtype dtype = file_dtype(shape, extent.element_bits);
   if (dtype == RLO_DTYPE_INVALID) {
-    return rlo_shape_make(
-        RLO_DTYPE_U8, &extent.physical_bytes, 1, out_file_shape);
+    return rlo_shape_make(RLO_DTYPE_U8, &extent.physical_bytes, 1, out_file_shape);
   }
   if (rlo_layout_is_row_major(&shape->layout, shape->rank)) {
     return rlo_shape_make(dtype, shape->dims, shape->rank, out_file_shape);
   }
   if (rlo_layout_is_column_major(&shape->layout, shape->rank)) {
     rlo_layout layout = rlo_layout_column_major(shape->rank);
-    return rlo_shape_make_with_layout(
-        dtype, shape->dims, shape->rank, &layout, out_file_shape);
+    return rlo_shape_make_with_layout(dtype, shape->dims, shape->rank, &layout, out_file_shape);
   }
   return rlo_shape_make(dtype, &extent.slots, 1, out_file_shape);
 }
@@ -63,20 +60,16 @@ typedef enum holding {
 
 /* Returns whether elements of a type that NumPy lacks, or of a size of their
  * own, may be in a file as integers of that type. */
-static bool stands_for(rlo_dtype in_file,
-                       rlo_dtype expected,
-                       rlo_dtype wanted) {
+static bool stands_for(rlo_dtype in_file, rlo_dtype expected, rlo_dtype wanted) {
   rlo_shape scalar;
   rlo_npy_header header = RLO_NPY_HEADER_INIT;
   char text[RLO__MAX_HEADER_BYTES];
   size_t bytes = 0;
   /* NumPy has the types that come back as they were written. */
-  bool is_numpys =
-      expected == wanted &&
-      rlo_shape_make(wanted, NULL, 0, &scalar) == RLO_OK &&
-      rlo_npy_format(&scalar, text, sizeof(text), &bytes) == RLO_OK &&
-      rlo_npy_parse(text, bytes, -1, &header) == RLO_OK &&
-      header.shape.dtype == wanted;
+  bool is_numpys = expected == wanted && rlo_shape_make(wanted, NULL, 0, &scalar) == RLO_OK &&
+                   rlo_npy_format(&scalar, text, sizeof(text), &bytes) == RLO_OK &&
+                   rlo_npy_parse(text, bytes, -1, &header) == RLO_OK &&
+                   header.shape.dtype == wanted;
   return in_file == expected || (!is_numpys && rlo_dtype_is_integral(in_file));
 }
 
@@ -86,30 +79,26 @@ static holding compare(const rlo_npy_header *header, const rlo_shape *from) {
   rlo_shape_extent extent = {0};
   rlo_shape expected;
   if (rlo_shape_measure(file_shape, &file_extent) != RLO_OK ||
-      rlo_shape_measure(from, &extent) != RLO_OK ||
-      make_file_shape(from, &expected) != RLO_OK ||
+      rlo_shape_measure(from, &extent) != RLO_OK || make_file_shape(from, &expected) != RLO_OK ||
       file_extent.physical_bytes != extent.physical_bytes) {
     return HOLDS_OTHERS;
   }
   if (file_extent.element_bits != extent.element_bits) {
-    return file_shape->rank == 1 && file_shape->dtype == RLO_DTYPE_U8
-               ? HOLDS_ELEMENTS
-               : HOLDS_OTHERS;
+    return file_shape->rank == 1 && file_shape->dtype == RLO_DTYPE_U8 ? HOLDS_ELEMENTS
+                                                                      : HOLDS_OTHERS;
   }
   rlo_shape file_as_expected = *file_shape;
   file_as_expected.dtype = expected.dtype;
   if (file_shape->rank != 1 && !rlo_shape_equal(&file_as_expected, &expected)) {
     return HOLDS_OTHERS;
   }
-  return header->is_type_unknown ||
-                 stands_for(file_shape->dtype, expected.dtype, from->dtype)
+  return header->is_type_unknown || stands_for(file_shape->dtype, expected.dtype, from->dtype)
              ? HOLDS_ELEMENTS
              : HOLDS_BITS;
 }
 
 /* Refuses a file that has not the slots of the shape of --from. */
-static int check_slots(const rlo__input_file *file,
-                       const rlo__file_hints *hints,
+static int check_slots(const rlo__input_file *file, const rlo__file_hints *hints,
                        const rlo_npy_header *header) {
   const rlo_shape *file_shape = &header->shape;
   rlo_shape expected;
@@ -121,20 +110,14 @@ static int check_slots(const rlo__input_file *file,
     return rlo__fail(
         "%s holds %s, not elements of type %s; --bitcast takes the bits of one "
         "for the other",
-        file->path,
-        rlo__shape_text(file_shape),
-        rlo_dtype_name(hints->from->dtype));
+        file->path, rlo__shape_text(file_shape), rlo_dtype_name(hints->from->dtype));
   }
   RLO__EXIT_TRY(rlo__check(make_file_shape(hints->from, &expected)));
-  return rlo__fail("%s holds %s; a file for %s has %s",
-                   file->path,
-                   rlo__shape_text(file_shape),
-                   rlo__shape_text(hints->from),
-                   rlo__shape_text(&expected));
+  return rlo__fail("%s holds %s; a file for %s has %s", file->path, rlo__shape_text(file_shape),
+                   rlo__shape_text(hints->from), rlo__shape_text(&expected));
 }
 
-static int parse_header(const rlo__input_file *file,
-                        rlo_npy_header *out_header) {
+static int parse_header(const rlo__input_file *file, rlo_npy_header *out_header) {
   static char prefix[PREFIX_BYTES];
   const size_t bytes = (size_t)rlo__min(file->size_bytes, PREFIX_BYTES);
   RLO__EXIT_TRY(rlo__input_file_read(file, 0, prefix, bytes));
@@ -144,21 +127,17 @@ static int parse_header(const rlo__input_file *file,
 }
 
 /* The file says how wide its elements are, and no more. */
-static int fail_unknown_type(const rlo__input_file *file,
-                             const rlo_shape *file_shape) {
+static int fail_unknown_type(const rlo__input_file *file, const rlo_shape *file_shape) {
   rlo_shape likely = *file_shape;
   bool is_byte = likely.dtype == RLO_DTYPE_U8;
   likely.dtype = is_byte ? RLO_DTYPE_F8E4M3FN : RLO_DTYPE_BF16;
   return rlo__fail(
       "%s holds elements of %s that NumPy has no type for: give the shape with "
       "its type, such as --from '%s'",
-      file->path,
-      is_byte ? "1 byte" : "2 bytes",
-      rlo__shape_text(&likely));
+      file->path, is_byte ? "1 byte" : "2 bytes", rlo__shape_text(&likely));
 }
 
-static int read_header(const rlo__input_file *file,
-                       const rlo__file_hints *hints,
+static int read_header(const rlo__input_file *file, const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
   const rlo_shape *from = hints->from;
   rlo_npy_header header = RLO_NPY_HEADER_INIT;
@@ -172,10 +151,8 @@ static int read_header(const rlo__input_file *file,
   *out_contents = (rlo__file_contents){
       .shape = from == NULL ? header.shape : *from,
       .offset_bytes = header.data_offset_bytes,
-      .swapped_type =
-          header.is_byte_swapped ? header.shape.dtype : RLO_DTYPE_INVALID,
-      .has_signs =
-          rlo_dtype_class_of(header.shape.dtype) == RLO_DTYPE_CLASS_SIGNED,
+      .swapped_type = header.is_byte_swapped ? header.shape.dtype : RLO_DTYPE_INVALID,
+      .has_signs = rlo_dtype_class_of(header.shape.dtype) == RLO_DTYPE_CLASS_SIGNED,
   };
   return RLO__EXIT_OK;
 }
@@ -199,15 +176,13 @@ static void widen_header(char *header, size_t *bytes) {
   *bytes = LARGE_DATA_OFFSET_BYTES;
 }
 
-static int make_header(const rlo_shape *shape,
-                       char *out_header,
-                       size_t *out_bytes) {
+static int make_header(const rlo_shape *shape, char *out_header, size_t *out_bytes) {
   rlo_shape file_shape;
   int64_t bytes = 0;
   RLO__EXIT_TRY(rlo__check(make_file_shape(shape, &file_shape)));
   /* Fits: 32 dimensions of 19 digits at most. */
-  RLO__EXIT_TRY(rlo__check(rlo_npy_format(
-      &file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes)));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_npy_format(&file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes)));
   RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(&file_shape, &bytes)));
   if (bytes > rlo__thresholds.move_large_bytes) {
     widen_header(out_header, out_bytes);

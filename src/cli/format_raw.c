@@ -11,12 +11,10 @@
 static bool is_swapped(rlo__byte_order order) {
   const uint16_t one = 1;
   const bool is_little_endian = *(const unsigned char *)&one == 1;
-  return order != RLO__BYTE_ORDER_DEFAULT &&
-         (order == RLO__BYTE_ORDER_LITTLE) != is_little_endian;
+  return order != RLO__BYTE_ORDER_DEFAULT && (order == RLO__BYTE_ORDER_LITTLE) != is_little_endian;
 }
 
-static int read_header(const rlo__input_file *file,
-                       const rlo__file_hints *hints,
+static int read_header(const rlo__input_file *file, const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
   int64_t bytes = 0;
   RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(hints->from, &bytes)));
@@ -26,23 +24,15 @@ static int read_header(const rlo__input_file *file,
   if (left_bytes < bytes || (left_bytes > bytes && !is_part)) {
     char from_where[64] = "";
     if (is_part) {
-      snprintf(from_where,
-               sizeof(from_where),
-               " from byte %" PRId64 " on",
-               offset_bytes);
+      snprintf(from_where, sizeof(from_where), " from byte %" PRId64 " on", offset_bytes);
     }
-    return rlo__fail("%s has %" PRId64
-                     " bytes%s; the shape of --from takes %" PRId64,
-                     file->path,
-                     left_bytes < 0 ? 0 : left_bytes,
-                     from_where,
-                     bytes);
+    return rlo__fail("%s has %" PRId64 " bytes%s; the shape of --from takes %" PRId64, file->path,
+                     left_bytes < 0 ? 0 : left_bytes, from_where, bytes);
   }
   *out_contents = (rlo__file_contents){
       .shape = *hints->from,
       .offset_bytes = offset_bytes,
-      .swapped_type = is_swapped(hints->byte_order) ? hints->from->dtype
-                                                    : RLO_DTYPE_INVALID,
+      .swapped_type = is_swapped(hints->byte_order) ? hints->from->dtype : RLO_DTYPE_INVALID,
   };
   return RLO__EXIT_OK;
 }

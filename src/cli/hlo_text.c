@@ -68,16 +68,14 @@ static char *name_end(char *at) {
 /* Passes over a word, and the blanks behind it, if the text begins with it. */
 static char *skip_word(char *at, const char *word) {
   char *end = name_end(at);
-  return (size_t)(end - at) == strlen(word) &&
-                 strncmp(at, word, strlen(word)) == 0
+  return (size_t)(end - at) == strlen(word) && strncmp(at, word, strlen(word)) == 0
              ? skip_blanks(end)
              : at;
 }
 
 /* Returns 1 for a bracket that opens, -1 for one that closes. */
 static int nesting_of(char c) {
-  return (c == '(' || c == '[' || c == '{') -
-         (c == ')' || c == ']' || c == '}');
+  return (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
 }
 
 /* Passes over a string, a comment or another character. */
@@ -129,17 +127,10 @@ static char *find_attribute(char *at, const char *name) {
 }
 
 /* Parses the shape from `at` up to `end`; reports it if it is none. */
-static rlo_shape_tree *parse_shape(reader *r,
-                                   const char *what,
-                                   const char *at,
-                                   const char *end) {
+static rlo_shape_tree *parse_shape(reader *r, const char *what, const char *at, const char *end) {
   rlo_shape_tree *tree = NULL;
   if (rlo_shape_tree_parse(at, (size_t)(end - at), &tree) != RLO_OK) {
-    report(r,
-           r->number,
-           "the shape of %.255s: %s",
-           what,
-           rlo_error_last()->message);
+    report(r, r->number, "the shape of %.255s: %s", what, rlo_error_last()->message);
   }
   return tree;
 }
@@ -147,18 +138,14 @@ static rlo_shape_tree *parse_shape(reader *r,
 /* ------------------------------------------------------------------ modules */
 
 /* "{(f32[2]{0})->f32[2]{0}}" */
-static void parse_entry(reader *r,
-                        char *at,
-                        rlo_shape_tree **out_parameters,
+static void parse_entry(reader *r, char *at, rlo_shape_tree **out_parameters,
                         rlo_shape_tree **out_result) {
   at = skip_blanks(at + (*at == '{'));
   char *arrow = *at == '(' ? outer_end(at + 1, "") : at;
   arrow += *arrow == ')';
   char *result = skip_blanks(arrow);
   if (*at != '(' || strncmp(result, "->", 2) != 0) {
-    report(r,
-           r->number,
-           "expected entry_computation_layout={(SHAPE, ...)->SHAPE}");
+    report(r, r->number, "expected entry_computation_layout={(SHAPE, ...)->SHAPE}");
     return;
   }
   result = skip_blanks(result + 2);
@@ -168,8 +155,7 @@ static void parse_entry(reader *r,
 
 static int begin_module(reader *r, char *at) {
   char *end = at + strcspn(at, ", \t");
-  char *entry =
-      *end == '\0' ? NULL : find_attribute(end + 1, "entry_computation_layout");
+  char *entry = *end == '\0' ? NULL : find_attribute(end + 1, "entry_computation_layout");
   *end = '\0';
   if (*at == '\0') {
     report(r, r->number, "expected the name of a module after HloModule");
@@ -181,8 +167,8 @@ static int begin_module(reader *r, char *at) {
     parse_entry(r, entry, &parameters, &result);
   }
   const bool has_entry = parameters != NULL && result != NULL;
-  const int code = r->visitor->begin_module(
-      r->payload, at, has_entry ? parameters : NULL, has_entry ? result : NULL);
+  const int code = r->visitor->begin_module(r->payload, at, has_entry ? parameters : NULL,
+                                            has_entry ? result : NULL);
   rlo_shape_tree_release(parameters);
   rlo_shape_tree_release(result);
   return code;
@@ -229,9 +215,7 @@ static void leave_open(reader *r, int64_t brackets, const char *line) {
 /* The computation that a fusion calls, from behind its operands on; else
  * NULL. */
 static char *find_fused(char *at) {
-  char *callee = *at == ')'
-                     ? find_attribute(at + 1 + strspn(at + 1, ", "), "calls")
-                     : NULL;
+  char *callee = *at == ')' ? find_attribute(at + 1 + strspn(at + 1, ", "), "calls") : NULL;
   if (callee != NULL) {
     callee += *callee == '%';
     *name_end(callee) = '\0';
@@ -252,8 +236,7 @@ static int add_instruction(reader *r, char *at) {
   char *opcode = skip_blanks(shape_end);
   char *opcode_end = name_end(opcode);
   if (opcode_end == opcode || *opcode_end != '(') {
-    report(
-        r, r->number, "expected an opcode and '(' after the shape of %s", name);
+    report(r, r->number, "expected an opcode and '(' after the shape of %s", name);
     return RLO__EXIT_OK;
   }
   leave_open(r, count_open_brackets(shape), shape);
@@ -269,8 +252,7 @@ static int add_instruction(reader *r, char *at) {
       .name = name,
       .opcode = opcode,
       .shape = tree,
-      .fused_computation =
-          strcmp(opcode, "fusion") == 0 ? find_fused(operands_end) : NULL};
+      .fused_computation = strcmp(opcode, "fusion") == 0 ? find_fused(operands_end) : NULL};
   const int code = r->visitor->add_instruction(r->payload, &instruction);
   rlo_shape_tree_release(tree);
   return code;
@@ -304,8 +286,8 @@ static bool continues_instruction(reader *r, char *at) {
 /* The tables of source locations: their titles, and lines that begin with a
  * number. */
 static bool is_of_table(const char *at) {
-  static const char *const titles[] = {
-      "FileNames", "FunctionNames", "FileLocations", "StackFrames"};
+  static const char *const titles[] = {"FileNames", "FunctionNames", "FileLocations",
+                                       "StackFrames"};
   for (size_t n = 0; n < sizeof(titles) / sizeof(titles[0]); ++n) {
     if (strcmp(at, titles[n]) == 0) {
       return true;
@@ -316,8 +298,7 @@ static bool is_of_table(const char *at) {
 
 static int take_line(reader *r) {
   char *at = skip_blanks(r->line);
-  if (*at == '\0' || strncmp(at, "//", 2) == 0 ||
-      continues_instruction(r, at)) {
+  if (*at == '\0' || strncmp(at, "//", 2) == 0 || continues_instruction(r, at)) {
     return RLO__EXIT_OK;
   }
   char *module = skip_word(at, "HloModule");
@@ -339,9 +320,7 @@ static int take_line(reader *r) {
     return begin_computation(r, at);
   }
   if (!is_of_table(at)) {
-    report(r,
-           r->number,
-           "expected HloModule, a computation or a table of source locations");
+    report(r, r->number, "expected HloModule, a computation or a table of source locations");
   }
   return RLO__EXIT_OK;
 }
@@ -360,9 +339,7 @@ static int read_lines(reader *r) {
     r->line[length] = '\0';
     RLO__EXIT_TRY(take_line(r));
   }
-  return feof(r->file)
-             ? RLO__EXIT_OK
-             : rlo__fail("cannot read %s: %s", r->path, strerror(errno));
+  return feof(r->file) ? RLO__EXIT_OK : rlo__fail("cannot read %s: %s", r->path, strerror(errno));
 }
 
 static int read_file(reader *r) {
@@ -374,16 +351,12 @@ static int read_file(reader *r) {
     report(r, r->number, "the file ends before its last computation does");
   }
   if (r->bad_lines > MAX_REPORTS) {
-    rlo__fail("%" PRId64 " more lines of %s are no HLO",
-              r->bad_lines - MAX_REPORTS,
-              r->path);
+    rlo__fail("%" PRId64 " more lines of %s are no HLO", r->bad_lines - MAX_REPORTS, r->path);
   }
   return code;
 }
 
-int rlo__hlo_read(const char *path,
-                  const rlo__hlo_visitor *visitor,
-                  void *payload,
+int rlo__hlo_read(const char *path, const rlo__hlo_visitor *visitor, void *payload,
                   int64_t *out_bad_lines) {
   const bool is_stdin = strcmp(path, "-") == 0;
   reader r = {.path = is_stdin ? "standard input" : path,

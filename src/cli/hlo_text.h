@@ -31,14 +31,11 @@ typedef struct rlo__hlo_instruction {
 typedef struct rlo__hlo_visitor {
   /** @param parameters  a tuple, and the result: of entry_computation_layout;
    *                     both NULL without it. Borrowed for the call. */
-  int (*begin_module)(void *payload,
-                      const char *name,
-                      const rlo_shape_tree *parameters,
+  int (*begin_module)(void *payload, const char *name, const rlo_shape_tree *parameters,
                       const rlo_shape_tree *result);
   /** Also for computations outside of a module. */
   int (*begin_computation)(void *payload, const char *name);
-  int (*add_instruction)(void *payload,
-                         const rlo__hlo_instruction *instruction);
+  int (*add_instruction)(void *payload, const rlo__hlo_instruction *instruction);
 } rlo__hlo_visitor;
 
 /**
@@ -48,9 +45,7 @@ typedef struct rlo__hlo_visitor {
  * @return RLO__EXIT_OK; RLO__EXIT_FAILURE, after a message, if the file cannot
  *         be read; or what a function of the visitor returned.
  */
-int rlo__hlo_read(const char *path,
-                  const rlo__hlo_visitor *visitor,
-                  void *payload,
+int rlo__hlo_read(const char *path, const rlo__hlo_visitor *visitor, void *payload,
                   int64_t *out_bad_lines);
 
 #endif

@@ -18,16 +18,14 @@ static void handle(int signal_number) {
     kill(current_child, SIGKILL);
   }
   bool stays = false;
-  for (const rlo__interrupt_file *file = first_file; file != NULL;
-       file = file->next) {
+  for (const rlo__interrupt_file *file = first_file; file != NULL; file = file->next) {
     if (file->journal_path != NULL && access(file->journal_path, F_OK) == 0) {
       stays = true;
     } else {
       unlink(file->path);
     }
   }
-  for (const rlo__interrupt_file *file = first_file; file != NULL;
-       file = file->next) {
+  for (const rlo__interrupt_file *file = first_file; file != NULL; file = file->next) {
     if (file->tell != NULL) {
       file->tell(file->payload, stays);
     }

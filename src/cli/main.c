@@ -9,15 +9,8 @@
 #include "relayout/version.h"
 
 static const rlo__command *const commands[] = {
-    &rlo__cmd_convert,
-    &rlo__cmd_op,
-    &rlo__cmd_describe,
-    &rlo__cmd_show,
-    &rlo__cmd_shard,
-    &rlo__cmd_explain,
-    &rlo__cmd_devices,
-    &rlo__cmd_cache,
-    &rlo__cmd_tune,
+    &rlo__cmd_convert, &rlo__cmd_op,      &rlo__cmd_describe, &rlo__cmd_show, &rlo__cmd_shard,
+    &rlo__cmd_explain, &rlo__cmd_devices, &rlo__cmd_cache,    &rlo__cmd_tune,
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -25,8 +18,7 @@ static const rlo__command *const commands[] = {
 static const rlo__command *find_command(const char *name) {
   for (size_t i = 0; i < NUM_COMMANDS; ++i) {
     const char *old_name = commands[i]->old_name;
-    if (strcmp(commands[i]->name, name) == 0 ||
-        (old_name != NULL && strcmp(old_name, name) == 0)) {
+    if (strcmp(commands[i]->name, name) == 0 || (old_name != NULL && strcmp(old_name, name) == 0)) {
       return commands[i];
     }
   }

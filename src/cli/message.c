@@ -66,10 +66,7 @@ int rlo__fail(const char *format, ...) {
 int rlo__fail_in_text(const char *text) {
   /* Positions count from the beginning. */
   const int most = 120;
-  return rlo__fail("'%.*s%s': %s",
-                   most,
-                   text,
-                   strlen(text) > (size_t)most ? "..." : "",
+  return rlo__fail("'%.*s%s': %s", most, text, strlen(text) > (size_t)most ? "..." : "",
                    rlo_error_last()->message);
 }
 
@@ -111,8 +108,7 @@ int rlo__fail_usage(const char *verb, const char *format, ...) {
 
 int rlo__finish_output(int code) {
   if (fflush(stdout) != 0 || ferror(stdout)) {
-    int failed =
-        rlo__fail("cannot write to standard output: %s", strerror(errno));
+    int failed = rlo__fail("cannot write to standard output: %s", strerror(errno));
     return code == RLO__EXIT_OK ? failed : code;
   }
   return code;

@@ -36,10 +36,8 @@ typedef struct rlo__op_attributes {
  *         column, or with the name of the attribute. Names and types are
  *         checked by the engine.
  */
-int rlo__op_attributes_read(const rlo_kernel_config *kernel,
-                            const char *path,
-                            const rlo__text_list *texts,
-                            rlo__op_attributes *out_attributes);
+int rlo__op_attributes_read(const rlo_kernel_config *kernel, const char *path,
+                            const rlo__text_list *texts, rlo__op_attributes *out_attributes);
 
 void rlo__op_attributes_deinit(rlo__op_attributes *attributes);
 
@@ -47,9 +45,7 @@ void rlo__op_attributes_deinit(rlo__op_attributes *attributes);
  *  underscores and dashes. The parts of *out_kernel are borrowed from the
  *  engine. Returns RLO__EXIT_OK; RLO__EXIT_USAGE, after a message, if there is
  *  none. */
-int rlo__op_catalog_find(rlo_engine *engine,
-                         const char *name,
-                         rlo_kernel_config *out_kernel);
+int rlo__op_catalog_find(rlo_engine *engine, const char *name, rlo_kernel_config *out_kernel);
 
 /** Appends the names of an operation's inputs: "x, value (may be left out)". */
 void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out);

@@ -21,10 +21,8 @@ static const char *type_name(uint32_t types) {
     uint32_t kind;
     const char *one, *many;
   } names[] = {
-      {RLO_ATTRIBUTE_F64, "number", "number"},
-      {RLO_ATTRIBUTE_I64, "integer", "integers"},
-      {RLO_ATTRIBUTE_STRING, "word", "words"},
-      {RLO_ATTRIBUTE_SHAPE, "shape", "shapes"},
+      {RLO_ATTRIBUTE_F64, "number", "number"}, {RLO_ATTRIBUTE_I64, "integer", "integers"},
+      {RLO_ATTRIBUTE_STRING, "word", "words"}, {RLO_ATTRIBUTE_SHAPE, "shape", "shapes"},
       {RLO_ATTRIBUTE_MAP, "map", "map"},
   };
 
@@ -55,16 +53,11 @@ static bool is_same_name(const char *a, const char *b) {
 }
 
 /* Lists the kernels of the host backend that the command can run. */
-static int list_kernels(rlo_engine *engine,
-                        rlo_kernel_config out_kernels[MAX_KERNELS],
+static int list_kernels(rlo_engine *engine, rlo_kernel_config out_kernels[MAX_KERNELS],
                         int32_t *out_count) {
   int32_t num_kernels = 0;
-  RLO__EXIT_TRY(rlo__check(rlo_kernel_list(engine,
-                                           RLO_BACKEND_NAME_HOST,
-                                           out_kernels,
-                                           sizeof(*out_kernels),
-                                           MAX_KERNELS,
-                                           &num_kernels)));
+  RLO__EXIT_TRY(rlo__check(rlo_kernel_list(engine, RLO_BACKEND_NAME_HOST, out_kernels,
+                                           sizeof(*out_kernels), MAX_KERNELS, &num_kernels)));
   /* MoveAdjoint takes the name and the attributes of another kernel, which
    * NAME=VALUE cannot express. */
   *out_count = 0;
@@ -76,9 +69,7 @@ static int list_kernels(rlo_engine *engine,
   return RLO__EXIT_OK;
 }
 
-int rlo__op_catalog_find(rlo_engine *engine,
-                         const char *name,
-                         rlo_kernel_config *out_kernel) {
+int rlo__op_catalog_find(rlo_engine *engine, const char *name, rlo_kernel_config *out_kernel) {
   static rlo_kernel_config kernels[MAX_KERNELS];
   int32_t count = 0;
   RLO__EXIT_TRY(list_kernels(engine, kernels, &count));
@@ -96,12 +87,8 @@ int rlo__op_catalog_find(rlo_engine *engine,
 
 void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out) {
   for (int32_t n = 0; n < kernel->num_input_names; ++n) {
-    rlo__str_printf(out,
-                    "%s%s%s",
-                    n == 0 ? "" : ", ",
-                    kernel->input_names[n],
-                    n == kernel->num_input_names - 1 && kernel->max_inputs < 0
-                        ? " (any number)"
+    rlo__str_printf(out, "%s%s%s", n == 0 ? "" : ", ", kernel->input_names[n],
+                    n == kernel->num_input_names - 1 && kernel->max_inputs < 0 ? " (any number)"
                     : n >= kernel->min_inputs ? " (may be left out)"
                                               : "");
   }
@@ -110,38 +97,24 @@ void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out) {
 /* "2 inputs: x, value" */
 static void format_inputs(const rlo_kernel_config *kernel, rlo__str *out) {
   if (kernel->max_inputs >= 0 && kernel->max_inputs != kernel->min_inputs) {
-    rlo__str_printf(out,
-                    "%d to %d inputs: ",
-                    (int)kernel->min_inputs,
-                    (int)kernel->max_inputs);
+    rlo__str_printf(out, "%d to %d inputs: ", (int)kernel->min_inputs, (int)kernel->max_inputs);
   } else {
-    rlo__str_printf(out,
-                    "%d%s input%s: ",
-                    (int)kernel->min_inputs,
-                    kernel->max_inputs < 0 ? " or more" : "",
-                    kernel->max_inputs == 1 ? "" : "s");
+    rlo__str_printf(out, "%d%s input%s: ", (int)kernel->min_inputs,
+                    kernel->max_inputs < 0 ? " or more" : "", kernel->max_inputs == 1 ? "" : "s");
   }
   rlo__op_inputs_text(kernel, out);
 }
 
-static void add_kernel(rlo__report *r,
-                       rlo_engine *engine,
-                       const rlo_kernel_config *kernel) {
+static void add_kernel(rlo__report *r, rlo_engine *engine, const rlo_kernel_config *kernel) {
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  const bool is_differentiable =
-      rlo_gradient_find(engine, kernel->kernel_name, &config) == RLO_OK;
+  const bool is_differentiable = rlo_gradient_find(engine, kernel->kernel_name, &config) == RLO_OK;
   char text[512];
   rlo__str inputs = rlo__str_over(text, sizeof(text));
   format_inputs(kernel, &inputs);
-  rlo__report_line(r,
-                   "",
-                   "%s: %s%s",
-                   kernel->kernel_name,
-                   rlo__str_text(&inputs),
+  rlo__report_line(r, "", "%s: %s%s", kernel->kernel_name, rlo__str_text(&inputs),
                    is_differentiable ? ", has a gradient" : "");
   rlo__report_open(r, NULL, '{');
-  RLO__REPORT(r,
-              RLO__STRING("name", NULL, kernel->kernel_name),
+  RLO__REPORT(r, RLO__STRING("name", NULL, kernel->kernel_name),
               RLO__INT("min_inputs", NULL, kernel->min_inputs),
               RLO__INT("max_inputs", NULL, kernel->max_inputs),
               RLO__BOOL("has_gradient", is_differentiable));
@@ -153,15 +126,9 @@ static void add_kernel(rlo__report *r,
   rlo__report_open(r, "attributes", '[');
   for (int32_t n = 0; n < kernel->num_attributes; ++n) {
     const rlo_attribute_spec *spec = &kernel->attributes[n];
-    rlo__report_line(r,
-                     "",
-                     "  %s=%s%s",
-                     spec->name,
-                     type_name(spec->types),
+    rlo__report_line(r, "", "  %s=%s%s", spec->name, type_name(spec->types),
                      spec->is_required ? "" : " (may be left out)");
-    RLO__REPORT_OBJECT(r,
-                       NULL,
-                       RLO__STRING("name", NULL, spec->name),
+    RLO__REPORT_OBJECT(r, NULL, RLO__STRING("name", NULL, spec->name),
                        RLO__STRING("type", NULL, type_name(spec->types)),
                        RLO__BOOL("is_required", spec->is_required));
   }
@@ -202,17 +169,14 @@ static int add_file(const char *path, json_t *root) {
     return rlo__fail("cannot open %s: %s", path, strerror(errno));
   }
   json_error_t error;
-  json_t *object =
-      json_loadf(file, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+  json_t *object = json_loadf(file, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   int code = RLO__EXIT_OK;
   if (object == NULL && ferror(file)) {
     code = rlo__fail("cannot read %s: %s", origin, strerror(errno));
   } else if (object == NULL) {
-    code =
-        rlo__fail("%s:%d:%d: %s", origin, error.line, error.column, error.text);
+    code = rlo__fail("%s:%d:%d: %s", origin, error.line, error.column, error.text);
   } else if (json_object_update(root, object) != 0) {
-    code = rlo__fail("%s: attributes are an object: {\"NAME\": VALUE, ...}",
-                     origin);
+    code = rlo__fail("%s: attributes are an object: {\"NAME\": VALUE, ...}", origin);
   }
   json_decref(object);
   if (!is_stdin) {
@@ -269,18 +233,13 @@ static uint32_t find_types(const rlo_kernel_config *kernel, const char *name) {
 
 /* Converts a number that JSON has not: an infinity, NaN, one with hexadecimal
  * digits; or above INT64_MAX, as a word and 0. */
-static int convert_number(uint32_t types,
-                          const char *text,
-                          rlo_attribute *out) {
+static int convert_number(uint32_t types, const char *text, rlo_attribute *out) {
   const char *name = out->name;
   char *end = NULL;
   *out = rlo_attribute_f64(name, strtod(text, &end));
   if ((types & RLO_ATTRIBUTE_F64) == 0 || end == text || *end != '\0' ||
       isspace((unsigned char)text[0])) {
-    return rlo__fail("attribute '%s': '%s' is not of its type: %s",
-                     name,
-                     text,
-                     type_name(types));
+    return rlo__fail("attribute '%s': '%s' is not of its type: %s", name, text, type_name(types));
   }
   if (text[strspn(text, "-0123456789")] != '\0') {
     return RLO__EXIT_OK;
@@ -291,8 +250,7 @@ static int convert_number(uint32_t types,
     return rlo__fail(
         "attribute '%s': %s does not fit 64 bits; write a float "
         "with a point or an exponent",
-        name,
-        text);
+        name, text);
   }
   int64_t *words = rlo__alloc_array(2, sizeof(*words));
   if (words == NULL) {
@@ -303,9 +261,7 @@ static int convert_number(uint32_t types,
   return RLO__EXIT_OK;
 }
 
-static int convert_text(uint32_t types,
-                        const json_t *value,
-                        rlo_attribute *out) {
+static int convert_text(uint32_t types, const json_t *value, rlo_attribute *out) {
   const char *name = out->name;
   const char *text = json_string_value(value);
   if (types == 0 || (types & RLO_ATTRIBUTE_STRING) != 0) {
@@ -322,15 +278,12 @@ static int convert_text(uint32_t types,
   *out = rlo_attribute_shape(name, shape);
   return rlo_shape_parse(text, json_string_length(value), shape) == RLO_OK
              ? RLO__EXIT_OK
-             : rlo__fail("attribute '%s' is no shape: %s",
-                         name,
-                         rlo_error_last()->message);
+             : rlo__fail("attribute '%s' is no shape: %s", name, rlo_error_last()->message);
 }
 
 static int convert_list(const json_t *list, rlo_attribute *out) {
   const size_t count = json_array_size(list);
-  int64_t *values =
-      rlo__alloc_array(count > INT32_MAX ? SIZE_MAX : count, sizeof(*values));
+  int64_t *values = rlo__alloc_array(count > INT32_MAX ? SIZE_MAX : count, sizeof(*values));
   if (values == NULL) {
     return rlo__fail_last();
   }
@@ -338,9 +291,7 @@ static int convert_list(const json_t *list, rlo_attribute *out) {
   for (size_t n = 0; n < count; ++n) {
     const json_t *entry = json_array_get(list, n);
     if (!json_is_integer(entry)) {
-      return rlo__fail("attribute '%s' is a list; its entry %zu is no integer",
-                       out->name,
-                       n);
+      return rlo__fail("attribute '%s' is a list; its entry %zu is no integer", out->name, n);
     }
     values[n] = json_integer_value(entry);
   }
@@ -369,13 +320,11 @@ static int convert(uint32_t types, const json_t *value, rlo_attribute *out) {
       return rlo__fail(
           "attribute '%s' is %s: a number, true or false, a text or a list of "
           "integers is expected",
-          out->name,
-          json_is_null(value) ? "null" : "an object");
+          out->name, json_is_null(value) ? "null" : "an object");
   }
 }
 
-static int convert_all(const rlo_kernel_config *kernel,
-                       rlo__op_attributes *attributes) {
+static int convert_all(const rlo_kernel_config *kernel, rlo__op_attributes *attributes) {
   /* A json_t takes more bytes than an attribute has in INT32_MAX. */
   const size_t count = json_object_size(attributes->root);
   attributes->items = rlo__alloc_array(count + 1, sizeof(*attributes->items));
@@ -393,10 +342,8 @@ static int convert_all(const rlo_kernel_config *kernel,
   return RLO__EXIT_OK;
 }
 
-int rlo__op_attributes_read(const rlo_kernel_config *kernel,
-                            const char *path,
-                            const rlo__text_list *texts,
-                            rlo__op_attributes *out_attributes) {
+int rlo__op_attributes_read(const rlo_kernel_config *kernel, const char *path,
+                            const rlo__text_list *texts, rlo__op_attributes *out_attributes) {
   *out_attributes = (rlo__op_attributes){.root = json_object()};
   if (path != NULL) {
     RLO__EXIT_TRY(add_file(path, out_attributes->root));

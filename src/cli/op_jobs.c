@@ -30,15 +30,10 @@ static bool is_factored(const rlo__op_request *request) {
 
 /* Adds a job of a copy of a problem; returns the copy, which is zero without
  * one, or NULL after a message. */
-static rlo_problem *add_job(rlo__op *op,
-                            const rlo_problem *problem,
-                            int32_t source,
-                            int32_t indices,
-                            int32_t output) {
+static rlo_problem *add_job(rlo__op *op, const rlo_problem *problem, int32_t source,
+                            int32_t indices, int32_t output) {
   rlo_problem *copy = NULL;
-  if (rlo__array_reserve(&op->jobs,
-                         sizeof(*op->jobs),
-                         (size_t)op->num_jobs + 1,
+  if (rlo__array_reserve(&op->jobs, sizeof(*op->jobs), (size_t)op->num_jobs + 1,
                          &op->jobs_capacity) != RLO_OK ||
       rlo_problem_create(&copy) != RLO_OK) {
     rlo__fail_last();
@@ -73,8 +68,7 @@ void rlo__op_release_jobs(rlo__op *op) {
 
 /* Makes the value of a padding, which may be an input, an attribute. */
 static int take_pad_value(rlo__op *op) {
-  if (strcmp(op->kernel.kernel_name, RLO_KERNEL_NAME_PAD_V2) != 0 ||
-      op->num_operands < 2) {
+  if (strcmp(op->kernel.kernel_name, RLO_KERNEL_NAME_PAD_V2) != 0 || op->num_operands < 2) {
     return RLO__EXIT_OK;
   }
   rlo__array_source *source = &op->sources[1];
@@ -110,9 +104,7 @@ static int order_rows(rlo__op *op, const rlo_segment_sum *sum) {
   RLO__EXIT_TRY(rlo__memory_check(ids->bytes, sizes.order_bytes));
   void *bytes = rlo__alloc((size_t)ids->bytes + 1);
   void *order = rlo__alloc((size_t)sizes.order_bytes + 1);
-  int code = bytes == NULL || order == NULL
-                 ? rlo__fail_last()
-                 : rlo__array_source_read(ids, bytes);
+  int code = bytes == NULL || order == NULL ? rlo__fail_last() : rlo__array_source_read(ids, bytes);
   if (code == RLO__EXIT_OK) {
     code = rlo__check(rlo_segment_sum_order_host(sum, bytes, order));
   }
@@ -126,11 +118,8 @@ static int order_rows(rlo__op *op, const rlo_segment_sum *sum) {
 
 static int add_list(rlo__op *op, const rlo_problem_list *list, int32_t output) {
   for (int32_t n = 0; n < rlo_problem_list_count(list); ++n) {
-    if (add_job(op,
-                rlo_problem_list_get(list, n),
-                rlo_problem_list_operand(list, n),
-                rlo_problem_list_indices(list, n),
-                output) == NULL) {
+    if (add_job(op, rlo_problem_list_get(list, n), rlo_problem_list_operand(list, n),
+                rlo_problem_list_indices(list, n), output) == NULL) {
       return RLO__EXIT_FAILURE;
     }
   }
@@ -147,12 +136,8 @@ static int add_segment_sum(rlo__op *op, const rlo_shape *dst, int32_t output) {
   const int64_t batch_dims = attribute_or_0(op, "batch_dims");
   rlo_segment_sum *sum = NULL;
   RLO__EXIT_TRY(rlo__check(rlo_segment_sum_create(
-      op->input_shapes[0],
-      ids,
-      (int32_t)attribute_or_0(op, "axis"),
-      (int32_t)(batch_dims < 0 ? batch_dims + ids->rank : batch_dims),
-      dst,
-      &sum)));
+      op->input_shapes[0], ids, (int32_t)attribute_or_0(op, "axis"),
+      (int32_t)(batch_dims < 0 ? batch_dims + ids->rank : batch_dims), dst, &sum)));
   int code = order_rows(op, sum);
   if (code == RLO__EXIT_OK) {
     code = add_list(op, rlo_segment_sum_problems(sum), output);
@@ -162,23 +147,14 @@ static int add_segment_sum(rlo__op *op, const rlo_shape *dst, int32_t output) {
 }
 
 /* Adds the jobs that make a result in a layout. */
-static int add_operation(rlo__op *op,
-                         int32_t result,
-                         const rlo_shape *dst,
-                         int32_t output) {
-  if (strcmp(op->kernel.kernel_name, RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM) ==
-      0) {
+static int add_operation(rlo__op *op, int32_t result, const rlo_shape *dst, int32_t output) {
+  if (strcmp(op->kernel.kernel_name, RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM) == 0) {
     return add_segment_sum(op, dst, output);
   }
   rlo_problem_list *list = NULL;
-  RLO__EXIT_TRY(rlo__check(rlo_lower_kernel(op->engine,
-                                            op->kernel.kernel_name,
-                                            op->input_shapes,
-                                            op->num_operands,
-                                            &op->attributes.list,
-                                            result,
-                                            dst,
-                                            &list)));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_lower_kernel(op->engine, op->kernel.kernel_name, op->input_shapes,
+                                  op->num_operands, &op->attributes.list, result, dst, &list)));
   const int code = add_list(op, list, output);
   rlo_problem_list_release(list);
   return code;
@@ -195,18 +171,15 @@ static bool is_move(const rlo_problem *problem) {
   return problem->update == RLO_UPDATE_STORE && !has_fill;
 }
 
-static void multiply(const rlo__op_request *request,
-                     rlo_dtype dtype,
-                     rlo_problem *problem) {
+static void multiply(const rlo__op_request *request, rlo_dtype dtype, rlo_problem *problem) {
   const bool is_adding = rlo__op_is_adding(request);
   problem->update = RLO_UPDATE_COMBINE;
-  problem->arithmetic =
-      (rlo_arithmetic){.src_type = dtype,
-                       .dst_type = dtype,
-                       .dst_unit_bits = problem->unit_bits,
-                       .num_steps = is_adding ? 2 : 1,
-                       .steps = {{RLO_ELEMENT_SCALE, {request->alpha}},
-                                 {RLO_ELEMENT_ACCUMULATE, {request->beta}}}};
+  problem->arithmetic = (rlo_arithmetic){
+      .src_type = dtype,
+      .dst_type = dtype,
+      .dst_unit_bits = problem->unit_bits,
+      .num_steps = is_adding ? 2 : 1,
+      .steps = {{RLO_ELEMENT_SCALE, {request->alpha}}, {RLO_ELEMENT_ACCUMULATE, {request->beta}}}};
   problem->read_bytes += is_adding ? problem->written_bytes : 0;
 }
 
@@ -218,11 +191,8 @@ static int add_combination(rlo__op *op, int32_t result, int32_t stage) {
   rlo_problem *problem = add_job(op, NULL, op->num_open + stage, 0, result);
   return problem == NULL
              ? RLO__EXIT_FAILURE
-             : rlo__check(rlo_relayout_combine(&op->plain_shapes[result],
-                                               op->outputs[result].shape,
-                                               NULL,
-                                               &options,
-                                               problem));
+             : rlo__check(rlo_relayout_combine(&op->plain_shapes[result], op->outputs[result].shape,
+                                               NULL, &options, problem));
 }
 
 /* Makes a result beside its output first, in memory. */
@@ -236,8 +206,7 @@ static int add_stage(rlo__op *op, int32_t result) {
   }
   const int32_t stage = op->num_stages++;
   op->outputs[stage].shape = shape;
-  RLO__EXIT_TRY(
-      rlo__check(rlo_shape_array_size(shape, &op->outputs[stage].bytes)));
+  RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(shape, &op->outputs[stage].bytes)));
   RLO__EXIT_TRY(add_operation(op, result, shape, stage));
   return add_combination(op, result, stage);
 }
@@ -246,11 +215,9 @@ static int add_factored(rlo__op *op, int32_t result) {
   const rlo_shape *shape = op->outputs[result].shape;
   if (rlo__op_is_adding(op->request)) {
     /* The file of the result as it is. */
-    rlo_problem *problem =
-        add_job(op, NULL, op->num_inputs + result, 0, result);
+    rlo_problem *problem = add_job(op, NULL, op->num_inputs + result, 0, result);
     RLO__EXIT_TRY(problem == NULL ? RLO__EXIT_FAILURE
-                                  : rlo__check(rlo_relayout_lower(
-                                        shape, shape, NULL, problem)));
+                                  : rlo__check(rlo_relayout_lower(shape, shape, NULL, problem)));
   }
   const int32_t first = op->num_jobs;
   RLO__EXIT_TRY(add_operation(op, result, shape, result));
@@ -273,9 +240,8 @@ int rlo__op_make_jobs(rlo__op *op) {
   op->num_stages = op->num_outputs;
   RLO__EXIT_TRY(take_pad_value(op));
   for (int32_t n = 0; n < op->num_outputs; ++n) {
-    RLO__EXIT_TRY(is_factored(op->request)
-                      ? add_factored(op, n)
-                      : add_operation(op, n, op->outputs[n].shape, n));
+    RLO__EXIT_TRY(is_factored(op->request) ? add_factored(op, n)
+                                           : add_operation(op, n, op->outputs[n].shape, n));
   }
   return RLO__EXIT_OK;
 }

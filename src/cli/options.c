@@ -26,51 +26,39 @@ static int fail_option(char **argv, bool lacks_value) {
   if (optopt == 0) {
     return rlo__fail_usage(argv[0], "%s is no option of this verb", word);
   }
-  return optopt > UINT8_MAX
-             ? rlo__fail_usage(argv[0], "%s takes no value", word)
-             : rlo__fail_usage(
-                   argv[0], "-%c is no option of this verb", optopt);
+  return optopt > UINT8_MAX ? rlo__fail_usage(argv[0], "%s takes no value", word)
+                            : rlo__fail_usage(argv[0], "-%c is no option of this verb", optopt);
 }
 
 /* A number, or a part of a name. */
-static int parse_device_part(const char *verb,
-                             const char *text,
-                             size_t length,
+static int parse_device_part(const char *verb, const char *text, size_t length,
                              rlo__device_ref *out_device) {
   *out_device = (rlo__device_ref){.index = -1};
   if (length == 0 || length >= sizeof(out_device->name)) {
     return rlo__fail_usage(verb,
                            "--device: '%.*s' has %zu characters: a name has 1 "
                            "to %zu",
-                           length < 40 ? (int)length : 40,
-                           text,
-                           length,
+                           length < 40 ? (int)length : 40, text, length,
                            sizeof(out_device->name) - 1);
   }
   memcpy(out_device->name, text, length);
-  if (strcmp(out_device->name, "all") == 0 ||
-      strcmp(out_device->name, "default") == 0 ||
+  if (strcmp(out_device->name, "all") == 0 || strcmp(out_device->name, "default") == 0 ||
       strcmp(out_device->name, "none") == 0) {
-    return rlo__fail_usage(
-        verb, "--device: '%s' cannot stand here", out_device->name);
+    return rlo__fail_usage(verb, "--device: '%s' cannot stand here", out_device->name);
   }
   if (out_device->name[strspn(out_device->name, "-0123456789")] != '\0') {
     return RLO__EXIT_OK;
   }
   int64_t index;
-  RLO__EXIT_TRY(rlo__number_parse(
-      verb, "--device", out_device->name, 0, INT32_MAX, &index));
+  RLO__EXIT_TRY(rlo__number_parse(verb, "--device", out_device->name, 0, INT32_MAX, &index));
   *out_device = (rlo__device_ref){.index = (int32_t)index};
   return RLO__EXIT_OK;
 }
 
-static int parse_device(const char *verb,
-                        const char *text,
-                        rlo__device_ref *out_device) {
+static int parse_device(const char *verb, const char *text, rlo__device_ref *out_device) {
   *out_device = (rlo__device_ref){.index = -1};
-  return strcmp(text, "default") == 0
-             ? RLO__EXIT_OK
-             : parse_device_part(verb, text, strlen(text), out_device);
+  return strcmp(text, "default") == 0 ? RLO__EXIT_OK
+                                      : parse_device_part(verb, text, strlen(text), out_device);
 }
 
 void rlo__command_print_help(const rlo__command *command) {
@@ -83,11 +71,8 @@ void rlo__command_print_help(const rlo__command *command) {
 /* The value of a long option: its number in the verb's table and this. */
 #define FIRST_OPTION 256
 
-static int take(const rlo__command *command,
-                const rlo__option *option,
-                const char *verb,
-                void *request,
-                rlo__common_options *common) {
+static int take(const rlo__command *command, const rlo__option *option, const char *verb,
+                void *request, rlo__common_options *common) {
   char what[64];
   void *field = (char *)request + option->offset;
   rlo__text_list *list = field;
@@ -115,8 +100,7 @@ static int take(const rlo__command *command,
       list->texts[list->count++] = optarg;
       break;
     case RLO__OPTION_NUMBER:
-      return rlo__number_parse(
-          verb, what, optarg, option->min, option->max, field);
+      return rlo__number_parse(verb, what, optarg, option->min, option->max, field);
     case RLO__OPTION_SIZE:
       return rlo__size_parse(verb, what, optarg, option->min, field);
     case RLO__OPTION_FACTOR:
@@ -131,24 +115,17 @@ static int take(const rlo__command *command,
   return RLO__EXIT_OK;
 }
 
-int rlo__options_take(const rlo__command *command,
-                      int argc,
-                      char **argv,
-                      void *request,
+int rlo__options_take(const rlo__command *command, int argc, char **argv, void *request,
                       rlo__common_options *out_common) {
   struct option table[RLO__MAX_OPTIONS + 1] = {{0}};
-  *out_common = (rlo__common_options){.device = {.index = -1},
-                                      .is_isolated = true,
-                                      .arguments = argv,
-                                      .num_arguments = argc};
+  *out_common = (rlo__common_options){
+      .device = {.index = -1}, .is_isolated = true, .arguments = argv, .num_arguments = argc};
   for (int n = 0; command->options[n].name != NULL; ++n) {
     const rlo__option *o = &command->options[n];
     assert(n < RLO__MAX_OPTIONS);
-    table[n] = (struct option){
-        o->name,
-        o->kind > RLO__OPTION_FLAG ? required_argument : no_argument,
-        NULL,
-        FIRST_OPTION + n};
+    table[n] =
+        (struct option){o->name, o->kind > RLO__OPTION_FLAG ? required_argument : no_argument, NULL,
+                        FIRST_OPTION + n};
   }
   opterr = 0;
   for (;;) {
@@ -161,28 +138,19 @@ int rlo__options_take(const rlo__command *command,
     }
     /* The first row is --help. */
     const int row = found == 'h' ? 0 : found - FIRST_OPTION;
-    RLO__EXIT_TRY(
-        take(command, &command->options[row], argv[0], request, out_common));
+    RLO__EXIT_TRY(take(command, &command->options[row], argv[0], request, out_common));
   }
 }
 
 int rlo__operands_take(int argc, char **argv, int expected, const char *what) {
   const int count = argc - optind;
-  return count == expected
-             ? RLO__EXIT_OK
-             : rlo__fail_usage(argv[0],
-                               "%s needs %s: %d given, %d expected",
-                               argv[0],
-                               what,
-                               count,
-                               expected);
+  return count == expected ? RLO__EXIT_OK
+                           : rlo__fail_usage(argv[0], "%s needs %s: %d given, %d expected", argv[0],
+                                             what, count, expected);
 }
 
 /* Reads the decimal number at *text and advances *text past it. */
-static int parse_int64(const char *verb,
-                       const char *what,
-                       const char **text,
-                       int64_t *out_value) {
+static int parse_int64(const char *verb, const char *what, const char **text, int64_t *out_value) {
   /* strtoll would accept leading blanks and a plus sign. */
   if (!isdigit((unsigned char)(*text)[**text == '-'])) {
     return rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);
@@ -191,19 +159,14 @@ static int parse_int64(const char *verb,
   errno = 0;
   *out_value = strtoll(*text, &end, 10);
   if (errno == ERANGE) {
-    return rlo__fail_usage(
-        verb, "%s: %s does not fit 64 bits with a sign", what, *text);
+    return rlo__fail_usage(verb, "%s: %s does not fit 64 bits with a sign", what, *text);
   }
   *text = end;
   return RLO__EXIT_OK;
 }
 
-int rlo__number_parse(const char *verb,
-                      const char *what,
-                      const char *text,
-                      int64_t min,
-                      int64_t max,
-                      int64_t *out_value) {
+int rlo__number_parse(const char *verb, const char *what, const char *text, int64_t min,
+                      int64_t max, int64_t *out_value) {
   const char *rest = text;
   RLO__EXIT_TRY(parse_int64(verb, what, &rest, out_value));
   if (*rest != '\0') {
@@ -211,19 +174,11 @@ int rlo__number_parse(const char *verb,
   }
   return *out_value >= min && *out_value <= max
              ? RLO__EXIT_OK
-             : rlo__fail_usage(verb,
-                               "%s: %" PRId64 " is not within %" PRId64
-                               " .. %" PRId64,
-                               what,
-                               *out_value,
-                               min,
-                               max);
+             : rlo__fail_usage(verb, "%s: %" PRId64 " is not within %" PRId64 " .. %" PRId64, what,
+                               *out_value, min, max);
 }
 
-int rlo__size_parse(const char *verb,
-                    const char *what,
-                    const char *text,
-                    int64_t min,
+int rlo__size_parse(const char *verb, const char *what, const char *text, int64_t min,
                     int64_t *out_bytes) {
   static const struct {
     const char *name;
@@ -246,49 +201,36 @@ int rlo__size_parse(const char *verb,
       continue;
     }
     if (!rlo__mul(number, units[n].bytes, out_bytes) || *out_bytes < min) {
-      return rlo__fail_usage(verb,
-                             "%s: %s is not within %" PRId64 " .. %" PRId64
-                             " bytes",
-                             what,
-                             text,
-                             min,
-                             INT64_MAX);
+      return rlo__fail_usage(verb, "%s: %s is not within %" PRId64 " .. %" PRId64 " bytes", what,
+                             text, min, INT64_MAX);
     }
     return RLO__EXIT_OK;
   }
   return rlo__fail_usage(verb,
                          "%s: '%s' is no size: a number of bytes, or of kB, "
                          "MB, GB, TB, KiB, MiB, GiB or TiB",
-                         what,
-                         text);
+                         what, text);
 }
 
-int rlo__device_choice_parse(const char *verb,
-                             const char *text,
-                             rlo__device_choice *out_choice) {
+int rlo__device_choice_parse(const char *verb, const char *text, rlo__device_choice *out_choice) {
   *out_choice = (rlo__device_choice){0};
   out_choice->is_none = strcmp(text, "none") == 0;
   out_choice->is_all = strcmp(text, "all") == 0;
-  if (out_choice->is_none || out_choice->is_all ||
-      strcmp(text, "default") == 0) {
+  if (out_choice->is_none || out_choice->is_all || strcmp(text, "default") == 0) {
     return RLO__EXIT_OK;
   }
   for (const char *rest = text;; ++rest) {
     size_t length = strcspn(rest, ",");
     if (out_choice->count == RLO__MAX_DEVICES) {
-      return rlo__fail_usage(verb,
-                             "--device: '%s' has more than %d devices",
-                             text,
+      return rlo__fail_usage(verb, "--device: '%s' has more than %d devices", text,
                              RLO__MAX_DEVICES);
     }
     rlo__device_ref *device = &out_choice->devices[out_choice->count];
     RLO__EXIT_TRY(parse_device_part(verb, rest, length, device));
     for (int32_t n = 0; n < out_choice->count; ++n) {
       const rlo__device_ref *other = &out_choice->devices[n];
-      if (other->index == device->index &&
-          strcmp(other->name, device->name) == 0) {
-        return rlo__fail_usage(
-            verb, "--device: '%s' names %.*s twice", text, (int)length, rest);
+      if (other->index == device->index && strcmp(other->name, device->name) == 0) {
+        return rlo__fail_usage(verb, "--device: '%s' names %.*s twice", text, (int)length, rest);
       }
     }
     ++out_choice->count;
@@ -313,31 +255,22 @@ static bool is_exact(const char *text, double value) {
   return strcmp(digits, first) == 0;
 }
 
-int rlo__factor_parse(const char *verb,
-                      const char *what,
-                      const char *text,
-                      double *out_value) {
+int rlo__factor_parse(const char *verb, const char *what, const char *text, double *out_value) {
   char *end;
   *out_value = strtod(text, &end);
   if (end == text || *end != '\0' || !isfinite(*out_value)) {
     return rlo__fail_usage(verb, "%s: '%s' is not a finite number", what, text);
   }
   if (!is_exact(text, *out_value)) {
-    return rlo__fail_usage(
-        verb,
-        "%s: %s is not exact as a factor, which is a double; "
-        "the nearest one is %.0f",
-        what,
-        text,
-        *out_value);
+    return rlo__fail_usage(verb,
+                           "%s: %s is not exact as a factor, which is a double; "
+                           "the nearest one is %.0f",
+                           what, text, *out_value);
   }
   return RLO__EXIT_OK;
 }
 
-int rlo__word_parse(const char *verb,
-                    const char *what,
-                    const char *text,
-                    const char *const *words,
+int rlo__word_parse(const char *verb, const char *what, const char *text, const char *const *words,
                     int32_t *out_number) {
   char buffer[128];
   rlo__str choice = rlo__str_over(buffer, sizeof(buffer));
@@ -346,24 +279,13 @@ int rlo__word_parse(const char *verb,
       *out_number = n + 1;
       return RLO__EXIT_OK;
     }
-    rlo__str_printf(&choice,
-                    "%s%s",
-                    n == 0                 ? ""
-                    : words[n + 1] != NULL ? ", "
-                                           : " or ",
-                    words[n]);
+    rlo__str_printf(&choice, "%s%s", n == 0 ? "" : words[n + 1] != NULL ? ", " : " or ", words[n]);
   }
-  return rlo__fail_usage(verb,
-                         "%s%s'%s' is not %s",
-                         what == NULL ? "" : what,
-                         what == NULL ? "" : ": ",
-                         text,
-                         rlo__str_text(&choice));
+  return rlo__fail_usage(verb, "%s%s'%s' is not %s", what == NULL ? "" : what,
+                         what == NULL ? "" : ": ", text, rlo__str_text(&choice));
 }
 
-int rlo__int_list_parse(const char *verb,
-                        const char *what,
-                        const char *text,
+int rlo__int_list_parse(const char *verb, const char *what, const char *text,
                         rlo__int_list *out_list) {
   *out_list = (rlo__int_list){.is_given = true};
   if (strcmp(text, "-") == 0) {
@@ -371,25 +293,19 @@ int rlo__int_list_parse(const char *verb,
   }
   for (const char *rest = text;; ++rest) {
     if (out_list->count == RLO_MAX_RANK) {
-      return rlo__fail_usage(
-          verb, "%s: '%s' has more than %d numbers", what, text, RLO_MAX_RANK);
+      return rlo__fail_usage(verb, "%s: '%s' has more than %d numbers", what, text, RLO_MAX_RANK);
     }
-    RLO__EXIT_TRY(
-        parse_int64(verb, what, &rest, &out_list->values[out_list->count++]));
+    RLO__EXIT_TRY(parse_int64(verb, what, &rest, &out_list->values[out_list->count++]));
     if (*rest == '\0') {
       return RLO__EXIT_OK;
     }
     if (*rest != ',') {
-      return rlo__fail_usage(
-          verb, "%s: '%s' is not a list of numbers between commas", what, text);
+      return rlo__fail_usage(verb, "%s: '%s' is not a list of numbers between commas", what, text);
     }
   }
 }
 
-int rlo__permutation_parse(const char *verb,
-                           const char *what,
-                           const char *text,
-                           int32_t rank,
+int rlo__permutation_parse(const char *verb, const char *what, const char *text, int32_t rank,
                            int32_t *out_permutation) {
   int32_t numbers[RLO_MAX_RANK];
   rlo__int_list list = {.count = rank};
@@ -397,16 +313,12 @@ int rlo__permutation_parse(const char *verb,
     RLO__EXIT_TRY(rlo__int_list_parse(verb, what, text, &list));
   }
   if (list.count != rank) {
-    return rlo__fail("the permutation has %d entries, the array has rank %d",
-                     list.count,
-                     rank);
+    return rlo__fail("the permutation has %d entries, the array has rank %d", list.count, rank);
   }
   for (int32_t k = 0; k < rank; ++k) {
     /* Clamped: the ends of the range are invalid entries too. */
     numbers[k] =
-        text == NULL
-            ? k
-            : (int32_t)rlo__max(INT32_MIN, rlo__min(list.values[k], INT32_MAX));
+        text == NULL ? k : (int32_t)rlo__max(INT32_MIN, rlo__min(list.values[k], INT32_MAX));
   }
   return rlo__check(rlo_permutation_normalize(numbers, rank, out_permutation));
 }

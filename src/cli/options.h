@@ -72,10 +72,7 @@ void rlo__command_print_help(const rlo__command *command);
  * @return RLO__EXIT_OK; RLO__EXIT_HELP after printing the help for --help; or
  *         RLO__EXIT_USAGE after an error.
  */
-int rlo__options_take(const rlo__command *command,
-                      int argc,
-                      char **argv,
-                      void *request,
+int rlo__options_take(const rlo__command *command, int argc, char **argv, void *request,
                       rlo__common_options *out_common);
 
 /** Checks that `expected` operands remain, from argv[optind] on;
@@ -83,53 +80,33 @@ int rlo__options_take(const rlo__command *command,
 int rlo__operands_take(int argc, char **argv, int expected, const char *what);
 
 /** Parses a decimal number within [min, max]; `what` names it in messages. */
-int rlo__number_parse(const char *verb,
-                      const char *what,
-                      const char *text,
-                      int64_t min,
-                      int64_t max,
-                      int64_t *out_value);
+int rlo__number_parse(const char *verb, const char *what, const char *text, int64_t min,
+                      int64_t max, int64_t *out_value);
 
 /** Parses a size of at least `min` bytes: a number, and behind it no unit, kB,
  *  MB, GB, TB, or KiB, MiB, GiB, TiB. */
-int rlo__size_parse(const char *verb,
-                    const char *what,
-                    const char *text,
-                    int64_t min,
+int rlo__size_parse(const char *verb, const char *what, const char *text, int64_t min,
                     int64_t *out_bytes);
 
 /** Parses distinct numbers of devices between commas, "all" or "none". */
-int rlo__device_choice_parse(const char *verb,
-                             const char *text,
-                             rlo__device_choice *out_choice);
+int rlo__device_choice_parse(const char *verb, const char *text, rlo__device_choice *out_choice);
 
 /** Parses a finite floating-point number; `what` names it in messages. Digits
  *  alone are an integer, which the number must be exactly. */
-int rlo__factor_parse(const char *verb,
-                      const char *what,
-                      const char *text,
-                      double *out_value);
+int rlo__factor_parse(const char *verb, const char *what, const char *text, double *out_value);
 
 /** Finds a word in a list of allowed words, which ends with NULL; `what` names
  *  its option, NULL: it is an operand. *out_number counts from 1. */
-int rlo__word_parse(const char *verb,
-                    const char *what,
-                    const char *text,
-                    const char *const *words,
+int rlo__word_parse(const char *verb, const char *what, const char *text, const char *const *words,
                     int32_t *out_number);
 
 /** Parses numbers separated by commas; "-" is the empty list. */
-int rlo__int_list_parse(const char *verb,
-                        const char *what,
-                        const char *text,
+int rlo__int_list_parse(const char *verb, const char *what, const char *text,
                         rlo__int_list *out_list);
 
 /** Parses a permutation of `rank` dimensions; NULL is the identity. Returns
  *  RLO__EXIT_FAILURE, after a message, if the numbers are not a permutation. */
-int rlo__permutation_parse(const char *verb,
-                           const char *what,
-                           const char *text,
-                           int32_t rank,
+int rlo__permutation_parse(const char *verb, const char *what, const char *text, int32_t rank,
                            int32_t *out_permutation);
 
 #endif

@@ -16,24 +16,17 @@
 
 enum { MAX_PAIRS = 1 << 16 };
 
-int rlo__pair_suite_add(rlo__pair_suite *suite,
-                        const char *src,
-                        const char *dst,
+int rlo__pair_suite_add(rlo__pair_suite *suite, const char *src, const char *dst,
                         const char *permutation) {
   if (suite->count == MAX_PAIRS) {
     return rlo__fail("a suite has at most %d pairs", MAX_PAIRS);
   }
-  RLO__EXIT_TRY(rlo__check(rlo__array_reserve(&suite->pairs,
-                                              sizeof(*suite->pairs),
-                                              suite->count + 1,
-                                              &suite->capacity)));
+  RLO__EXIT_TRY(rlo__check(rlo__array_reserve(&suite->pairs, sizeof(*suite->pairs),
+                                              suite->count + 1, &suite->capacity)));
   rlo__pair *pair = &suite->pairs[suite->count];
   RLO__EXIT_TRY(rlo__shape_operand_parse(src, &pair->src));
   RLO__EXIT_TRY(rlo__shape_operand_parse(dst, &pair->dst));
-  RLO__EXIT_TRY(rlo__permutation_parse(suite->verb,
-                                       "the permutation",
-                                       permutation,
-                                       pair->src.rank,
+  RLO__EXIT_TRY(rlo__permutation_parse(suite->verb, "the permutation", permutation, pair->src.rank,
                                        pair->permutation));
   ++suite->count;
   return RLO__EXIT_OK;
@@ -64,9 +57,7 @@ int rlo__pair_suite_read(rlo__pair_suite *suite, const char *path) {
   if (file == NULL) {
     return rlo__fail("cannot open %s: %s", path, strerror(errno));
   }
-  for (int64_t number = 1;
-       code == RLO__EXIT_OK && getline(&line, &capacity, file) >= 0;
-       ++number) {
+  for (int64_t number = 1; code == RLO__EXIT_OK && getline(&line, &capacity, file) >= 0; ++number) {
     rlo__message_set_place(name, number);
     code = rlo__pair_suite_add_line(suite, line);
   }
@@ -87,11 +78,9 @@ void rlo__pair_suite_deinit(rlo__pair_suite *suite) {
 
 /* ------------------------------------------------------------------ running */
 
-static int run_pair(const rlo__pair_suite *suite,
-                    const rlo__pair *pair,
-                    rlo__pair_run *run) {
-  RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
-      &pair->src, &pair->dst, pair->permutation, &run->problem)));
+static int run_pair(const rlo__pair_suite *suite, const rlo__pair *pair, rlo__pair_run *run) {
+  RLO__EXIT_TRY(
+      rlo__check(rlo_relayout_lower(&pair->src, &pair->dst, pair->permutation, &run->problem)));
   run->src = rlo__shape_text(&pair->src);
   run->dst = rlo__shape_text(&pair->dst);
   RLO__EXIT_TRY(suite->work(suite->payload, run));

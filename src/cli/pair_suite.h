@@ -51,9 +51,7 @@ typedef struct rlo__pair_suite {
 } rlo__pair_suite;
 
 /** Appends a pair. `permutation` may be NULL. */
-int rlo__pair_suite_add(rlo__pair_suite *suite,
-                        const char *src,
-                        const char *dst,
+int rlo__pair_suite_add(rlo__pair_suite *suite, const char *src, const char *dst,
                         const char *permutation);
 
 /** Appends what a line says: "SRC DST" or "SRC DST 1,0"; nothing for an empty

@@ -38,12 +38,10 @@ static json_t *replace_bytes(const char *at) {
     }
     const bool is_text = character != NULL;
     json_decref(character);
-    rlo__str_append_bytes(
-        &copy, is_text ? at : "\xef\xbf\xbd", is_text ? length : 3);
+    rlo__str_append_bytes(&copy, is_text ? at : "\xef\xbf\xbd", is_text ? length : 3);
     at += is_text ? length : 1;
   }
-  json_t *string =
-      rlo__str_is_cut(&copy) ? NULL : json_string(rlo__str_text(&copy));
+  json_t *string = rlo__str_is_cut(&copy) ? NULL : json_string(rlo__str_text(&copy));
   rlo__str_deinit(&copy);
   return string;
 }
@@ -53,8 +51,7 @@ static void write_string(const char *text) {
   if (string == NULL) {
     string = replace_bytes(text);
   }
-  if (string == NULL ||
-      json_dumpf(string, stdout, JSON_ENCODE_ANY | JSON_COMPACT) != 0) {
+  if (string == NULL || json_dumpf(string, stdout, JSON_ENCODE_ANY | JSON_COMPACT) != 0) {
     fputs("null", stdout);
   }
   json_decref(string);
@@ -143,10 +140,7 @@ static void write_line(const rlo__report *report, const rlo__row *row) {
   printf("%s\n", row->unit == NULL ? "" : row->unit);
 }
 
-void rlo__report_line(rlo__report *report,
-                      const char *label,
-                      const char *format,
-                      ...) {
+void rlo__report_line(rlo__report *report, const char *label, const char *format, ...) {
   if (report->is_json) {
     return;
   }
@@ -166,17 +160,14 @@ void rlo__report_add(rlo__report *report, const rlo__row *rows, size_t count) {
       if (rows[n].label != NULL) {
         write_line(report, &rows[n]);
       }
-    } else if (rows[n].key != NULL ||
-               report->closing[report->depth - 1] == ']') {
+    } else if (rows[n].key != NULL || report->closing[report->depth - 1] == ']') {
       write_key(report, rows[n].key);
       write_value(&rows[n]);
     }
   }
 }
 
-void rlo__report_add_object(rlo__report *report,
-                            const char *key,
-                            const rlo__row *rows,
+void rlo__report_add_object(rlo__report *report, const char *key, const rlo__row *rows,
                             size_t count) {
   rlo__report_open(report, key, '{');
   rlo__report_add(report, rows, count);

@@ -78,18 +78,13 @@ typedef struct rlo__row {
   { (key), (label), RLO__ROW_SHARE, {.real = (number)}, (unit) }
 #define RLO__BOOL(key, truth) \
   { (key), NULL, RLO__ROW_BOOL, {.boolean = (truth)}, NULL }
-#define RLO__INTS(key, label, numbers, num_numbers)         \
-  {                                                         \
-    (key), (label), RLO__ROW_INTS,                          \
-        {.ints = {(numbers), (int32_t)(num_numbers)}}, NULL \
-  }
-#define RLO__ROWS(...)               \
-  ((const rlo__row[]){__VA_ARGS__}), \
-      (sizeof((const rlo__row[]){__VA_ARGS__}) / sizeof(rlo__row))
+#define RLO__INTS(key, label, numbers, num_numbers) \
+  { (key), (label), RLO__ROW_INTS, {.ints = {(numbers), (int32_t)(num_numbers)}}, NULL }
+#define RLO__ROWS(...) \
+  ((const rlo__row[]){__VA_ARGS__}), (sizeof((const rlo__row[]){__VA_ARGS__}) / sizeof(rlo__row))
 
 /** Writes rows. */
-#define RLO__REPORT(report, ...) \
-  rlo__report_add((report), RLO__ROWS(__VA_ARGS__))
+#define RLO__REPORT(report, ...) rlo__report_add((report), RLO__ROWS(__VA_ARGS__))
 /** Writes rows as an object of their own; in text they are rows as others. */
 #define RLO__REPORT_OBJECT(report, key, ...) \
   rlo__report_add_object((report), (key), RLO__ROWS(__VA_ARGS__))
@@ -101,9 +96,7 @@ void rlo__report_begin(rlo__report *report, bool is_json, int label_width);
 void rlo__report_end(rlo__report *report);
 
 void rlo__report_add(rlo__report *report, const rlo__row *rows, size_t count);
-void rlo__report_add_object(rlo__report *report,
-                            const char *key,
-                            const rlo__row *rows,
+void rlo__report_add_object(rlo__report *report, const char *key, const rlo__row *rows,
                             size_t count);
 
 /** Opens an object, '{', or an array, '['. In text nothing. */
@@ -113,9 +106,6 @@ void rlo__report_close(rlo__report *report);
 /** Prints a line of text: the label in its columns, unless it is "", and a
  *  sentence. In JSON nothing. */
 RLO_PRINTF(3, 4)
-void rlo__report_line(rlo__report *report,
-                      const char *label,
-                      const char *format,
-                      ...);
+void rlo__report_line(rlo__report *report, const char *label, const char *format, ...);
 
 #endif

@@ -20,8 +20,7 @@ const char *rlo__wisdom_path(void) {
   if (base == NULL || base[0] != '/') {
     return NULL;
   }
-  const int length =
-      snprintf(path, sizeof(path), "%s%s/relayout/wisdom", base, below);
+  const int length = snprintf(path, sizeof(path), "%s%s/relayout/wisdom", base, below);
   return length > 0 && (size_t)length < sizeof(path) ? path : NULL;
 }
 
@@ -30,9 +29,7 @@ static void load_wisdom(rlo__session *session) {
   const char *path = rlo__wisdom_path();
   const rlo_status status =
       path == NULL ? RLO_OK
-                   : rlo_context_load_wisdom(session->context,
-                                             path,
-                                             &session->num_taken,
+                   : rlo_context_load_wisdom(session->context, path, &session->num_taken,
                                              &session->num_ignored);
   if (status != RLO_OK && status != RLO_NOT_FOUND) {
     rlo__fail("planning without wisdom: %s", rlo_error_last()->message);
@@ -43,28 +40,22 @@ const char *rlo__cache_dir(void) {
   return getenv("RELAYOUT_CACHE_DIR");
 }
 
-int rlo__session_init(const rlo__device_ref *device_ref,
-                      rlo__session *out_session) {
+int rlo__session_init(const rlo__device_ref *device_ref, rlo__session *out_session) {
   *out_session = (rlo__session){0};
   int32_t device_number = device_ref->index;
-  if (device_ref->name[0] != '\0' &&
-      rlo_device_find(device_ref->name, &device_number) != RLO_OK) {
+  if (device_ref->name[0] != '\0' && rlo_device_find(device_ref->name, &device_number) != RLO_OK) {
     return rlo__fail_last();
   }
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.cache_dir = rlo__cache_dir();
-  RLO__EXIT_TRY(rlo__check(rlo_context_create_default(
-      device_number, &options, &out_session->context)));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_context_create_default(device_number, &options, &out_session->context)));
   load_wisdom(out_session);
-  if (clGetDeviceInfo(rlo_context_cl_device(out_session->context),
-                      CL_DEVICE_NAME,
-                      sizeof(out_session->device_name),
-                      out_session->device_name,
+  if (clGetDeviceInfo(rlo_context_cl_device(out_session->context), CL_DEVICE_NAME,
+                      sizeof(out_session->device_name), out_session->device_name,
                       NULL) != CL_SUCCESS) {
     /* The name is too long. It is printed only. */
-    snprintf(out_session->device_name,
-             sizeof(out_session->device_name),
-             "%s",
+    snprintf(out_session->device_name, sizeof(out_session->device_name), "%s",
              "device with a long name");
   }
   return RLO__EXIT_OK;
@@ -90,10 +81,8 @@ static int run_on_device(void *payload) {
   return code;
 }
 
-int rlo__session_run(const rlo__common_options *common,
-                     const char *hint,
-                     int (*work)(void *payload, rlo__session *session),
-                     void *payload) {
+int rlo__session_run(const rlo__common_options *common, const char *hint,
+                     int (*work)(void *payload, rlo__session *session), void *payload) {
   visit v = {common, hint, work, payload};
   return rlo__subprocess_run(common->is_isolated, run_on_device, &v);
 }

@@ -36,8 +36,7 @@ typedef struct rlo__session {
 /** Opens a device. Loads the wisdom file if there is one; an invalid file costs
  *  speed only and is reported on standard error. The context is the caller's.
  */
-int rlo__session_init(const rlo__device_ref *device_ref,
-                      rlo__session *out_session);
+int rlo__session_init(const rlo__device_ref *device_ref, rlo__session *out_session);
 
 /**
  * Opens the device of the options for a function, in a child process, unless
@@ -46,9 +45,7 @@ int rlo__session_init(const rlo__device_ref *device_ref,
  *              none.
  * @return what the function returns.
  */
-int rlo__session_run(const rlo__common_options *common,
-                     const char *hint,
-                     int (*work)(void *payload, rlo__session *session),
-                     void *payload);
+int rlo__session_run(const rlo__common_options *common, const char *hint,
+                     int (*work)(void *payload, rlo__session *session), void *payload);
 
 #endif

@@ -38,17 +38,14 @@ static bool add_cut(cuts *c, int64_t position) {
 
 /* Finds the cut dimensions, and where they are cut; the number of them, or -1
  * if there are too many parts. */
-static int32_t find_cuts(const rlo_shape *shape,
-                         const rlo_box *boxes,
-                         int64_t num_devices,
+static int32_t find_cuts(const rlo_shape *shape, const rlo_box *boxes, int64_t num_devices,
                          cuts out_cuts[2]) {
   int32_t count = 0;
   for (int32_t d = 0; d < shape->rank; ++d) {
     cuts c = {.dimension = d};
     bool does_fit = add_cut(&c, 0) && add_cut(&c, shape->dims[d]);
     for (int64_t k = 0; k < num_devices && does_fit; ++k) {
-      does_fit =
-          add_cut(&c, boxes[k].start[d]) && add_cut(&c, boxes[k].limit[d]);
+      does_fit = add_cut(&c, boxes[k].start[d]) && add_cut(&c, boxes[k].limit[d]);
     }
     if (!does_fit) {
       return -1;
@@ -64,8 +61,8 @@ static int32_t find_cuts(const rlo_shape *shape,
 }
 
 static bool holds(const rlo_box *box, const cuts *c, int32_t part) {
-  return c->count == 0 || (box->start[c->dimension] <= c->at[part] &&
-                           box->limit[c->dimension] >= c->at[part + 1]);
+  return c->count == 0 ||
+         (box->start[c->dimension] <= c->at[part] && box->limit[c->dimension] >= c->at[part + 1]);
 }
 
 static bool is_empty(const rlo_box *box) {
@@ -78,17 +75,12 @@ static bool is_empty(const rlo_box *box) {
 }
 
 /* "0,4", or "0,1,+14" where there is no room for all. */
-static void label_part(const rlo_box *boxes,
-                       int64_t num_devices,
-                       const cuts c[2],
-                       int32_t row,
-                       int32_t column,
-                       char label[LABEL_CHARS + 1]) {
+static void label_part(const rlo_box *boxes, int64_t num_devices, const cuts c[2], int32_t row,
+                       int32_t column, char label[LABEL_CHARS + 1]) {
   rlo__str text = rlo__str_over(label, LABEL_CHARS + 1);
   int64_t omitted = 0;
   for (int64_t k = 0; k < num_devices; ++k) {
-    if (is_empty(&boxes[k]) || !holds(&boxes[k], &c[0], row) ||
-        !holds(&boxes[k], &c[1], column)) {
+    if (is_empty(&boxes[k]) || !holds(&boxes[k], &c[0], row) || !holds(&boxes[k], &c[1], column)) {
       continue;
     }
     const size_t before = text.length;
@@ -125,9 +117,7 @@ static const char *format_range(const cuts *c, int32_t part, char text[64]) {
 
 /* Rows are the parts of c[0], columns those of c[1]; a dimension that is not
  * there has one part. */
-static void print_grid(const rlo_box *boxes,
-                       int64_t num_devices,
-                       const cuts c[2]) {
+static void print_grid(const rlo_box *boxes, int64_t num_devices, const cuts c[2]) {
   const int32_t rows = c[0].count == 0 ? 1 : c[0].count - 1;
   const int32_t columns = c[1].count == 0 ? 1 : c[1].count - 1;
   char range[64];
@@ -154,14 +144,11 @@ static void print_grid(const rlo_box *boxes,
   }
 }
 
-void rlo__shard_picture_print(const rlo_shape *shape,
-                              const rlo_sharding *sharding,
+void rlo__shard_picture_print(const rlo_shape *shape, const rlo_sharding *sharding,
                               int64_t num_devices) {
   cuts c[2] = {{0}, {0}};
   int32_t count = -1;
-  rlo_box *boxes = num_devices > MAX_DEVICES
-                       ? NULL
-                       : calloc((size_t)num_devices, sizeof *boxes);
+  rlo_box *boxes = num_devices > MAX_DEVICES ? NULL : calloc((size_t)num_devices, sizeof *boxes);
   if (boxes != NULL) {
     for (int64_t k = 0; k < num_devices; ++k) {
       if (rlo_sharding_get_box(sharding, shape, k, &boxes[k]) != RLO_OK) {

@@ -46,8 +46,7 @@ typedef struct rlo__stream_options {
   RLO__OPTION_BY("device", request, field, rlo__stream_option_take_device),  \
       RLO__OPTION("host", FLAG, request, field.is_host),                     \
       RLO__OPTION_OF("io", request, field.io, "auto", "buffered", "direct"), \
-      RLO__OPTION_BYTES(                                                     \
-          "memory", request, field.memory_bytes, RLO_SERVICE_MIN_HOST_BYTES)
+      RLO__OPTION_BYTES("memory", request, field.memory_bytes, RLO_SERVICE_MIN_HOST_BYTES)
 /** All of them. */
 #define RLO__STREAM_OPTIONS(request, field)                             \
   RLO__STREAM_PLACE_OPTIONS(request, field),                            \
@@ -81,14 +80,11 @@ typedef struct rlo__stream_options {
   "keys above.\n"
 
 /** For rlo__option.take. */
-int rlo__stream_option_take_device(const char *verb,
-                                   const char *value,
-                                   void *options);
+int rlo__stream_option_take_device(const char *verb, const char *value, void *options);
 
 /** Counts the devices of a choice, which is not none; fails if there are none
  *  of all. */
-int rlo__stream_count_devices(const rlo__device_choice *choice,
-                              int32_t *out_count);
+int rlo__stream_count_devices(const rlo__device_choice *choice, int32_t *out_count);
 
 /** Checks them together, and makes --host a choice of no device. */
 int rlo__stream_options_check(const char *verb, rlo__stream_options *options);
@@ -160,8 +156,7 @@ typedef struct rlo__stream {
   bool is_verified;
   /** Adds what a verb says of its outputs, and, if there is a result, of where
    *  they were made. NULL: nothing is printed. */
-  void (*report)(const struct rlo__stream *stream,
-                 rlo__report *report,
+  void (*report)(const struct rlo__stream *stream, rlo__report *report,
                  const rlo__stream_result *result);
   const void *payload;
 
@@ -190,9 +185,7 @@ int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result);
  * that is open for both: a part of an output that others begin and end. In this
  * process.
  */
-int rlo__stream_run_share(const rlo__stream *stream,
-                          int fd,
-                          int64_t offset_bytes,
+int rlo__stream_run_share(const rlo__stream *stream, int fd, int64_t offset_bytes,
                           rlo__stream_result *out_result);
 
 #endif

@@ -11,9 +11,7 @@
 /* --- stream_plan.c: how jobs that were stopped go on */
 
 /** Counts the jobs that write to an output, of those before job `end`. */
-int32_t rlo__stream_count_jobs(const rlo__stream *stream,
-                               int32_t output,
-                               int32_t end);
+int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output, int32_t end);
 
 /** Returns whether the jobs of an output have journals: if the stream is large
  *  or to be resumed. */
@@ -26,9 +24,7 @@ typedef struct rlo__journal_path {
 
 /** Makes the path of a job's journal of that of its output's first job; NULL:
  *  there is none. */
-void rlo__stream_name_journal(const rlo__stream *stream,
-                              int32_t job,
-                              const char *first_path,
+void rlo__stream_name_journal(const rlo__stream *stream, int32_t job, const char *first_path,
                               rlo__journal_path *out_path);
 
 /** Does what rlo__fail_last does, for a job that was refused; says how to begin
@@ -48,8 +44,7 @@ typedef struct rlo__stream_words {
   char command[4096];
 } rlo__stream_words;
 
-void rlo__stream_words_make(const rlo__stream *stream,
-                            const rlo_job_info *info,
+void rlo__stream_words_make(const rlo__stream *stream, const rlo_job_info *info,
                             rlo__stream_words *out_words);
 
 /** Says that a signal ends the command, and how to go on if a part stays. For
@@ -67,8 +62,7 @@ rlo_service_options rlo__stream_service_options(const rlo__stream *stream);
 /** The options of one of them. The first job of an output finds nothing in it;
  * the others keep what it has written between their own bytes.
  *  @param journal  borrowed by the result. */
-rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
-                                        int32_t job,
+rlo_job_options rlo__stream_job_options(const rlo__stream *stream, int32_t job,
                                         const rlo__journal_path *journal);
 
 /**
@@ -78,9 +72,7 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
  *                 would be written in short runs between those of each other,
  *                 which is slow, and there is memory for them.
  */
-int rlo__stream_plan(rlo__stream *stream,
-                     rlo_job_estimate *out_estimate,
-                     bool *out_is_in_memory);
+int rlo__stream_plan(rlo__stream *stream, rlo_job_estimate *out_estimate, bool *out_is_in_memory);
 
 /* --- stream_report.c: how far a job is, on standard error */
 
@@ -108,14 +100,12 @@ typedef struct rlo__progress {
 /** Begins, for what standard error is: a terminal that can go back to the
  *  beginning of a line, or not; then lines only if they are wanted. Shows
  *  nothing yet, nor in the first second. `name` is borrowed. */
-void rlo__progress_begin(rlo__progress *progress,
-                         const rlo__stream_options *options,
+void rlo__progress_begin(rlo__progress *progress, const rlo__stream_options *options,
                          const char *name);
 
 /** Shows it if it is time to, and prints an event each second for --json; call
  *  it ten times a second. */
-void rlo__progress_show(rlo__progress *progress,
-                        const rlo__stream *stream,
+void rlo__progress_show(rlo__progress *progress, const rlo__stream *stream,
                         const rlo_job_info *info);
 
 /** Ends the line, if there is one: with the totals of a job that is done. */
@@ -127,13 +117,11 @@ void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info);
 void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all);
 
 /** Prints what they will need: the event "plan", or text for --dry-run. */
-void rlo__stream_print_plan(const rlo__stream *stream,
-                            const rlo_job_estimate *estimate);
+void rlo__stream_print_plan(const rlo__stream *stream, const rlo_job_estimate *estimate);
 
 /** Prints the outputs, or the event "end". Of jobs that failed only that: the
  *  reason is on standard error. */
-void rlo__stream_print_end(const rlo__stream *stream,
-                           const rlo__stream_result *result,
+void rlo__stream_print_end(const rlo__stream *stream, const rlo__stream_result *result,
                            bool is_done);
 
 #endif

@@ -21,22 +21,18 @@
 
 /* ------------------------------------------------------------------ options */
 
-int rlo__stream_option_take_device(const char *verb,
-                                   const char *value,
-                                   void *options) {
+int rlo__stream_option_take_device(const char *verb, const char *value, void *options) {
   rlo__stream_options *taken = options;
   taken->is_device = true;
   return rlo__device_choice_parse(verb, value, &taken->devices);
 }
 
-int rlo__stream_count_devices(const rlo__device_choice *choice,
-                              int32_t *out_count) {
+int rlo__stream_count_devices(const rlo__device_choice *choice, int32_t *out_count) {
   *out_count = choice->count == 0 ? 1 : choice->count;
   if (choice->is_all) {
     RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, out_count)));
   }
-  return *out_count == 0 ? rlo__fail("there is no OpenCL device")
-                         : RLO__EXIT_OK;
+  return *out_count == 0 ? rlo__fail("there is no OpenCL device") : RLO__EXIT_OK;
 }
 
 int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
@@ -54,8 +50,7 @@ bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
 
 /* Returns whether some array is moved in several pieces, mostly. */
 static bool is_in_pieces(const rlo__stream *s) {
-  bool is_large =
-      rlo__stream_is_asked_for(s->options) || s->options->is_resumed;
+  bool is_large = rlo__stream_is_asked_for(s->options) || s->options->is_resumed;
   for (int32_t n = 0; n < s->num_sources; ++n) {
     is_large |= s->sources[n].bytes > rlo__thresholds.move_large_bytes;
   }
@@ -73,12 +68,11 @@ static const char *choose_place(const rlo__stream *stream) {
       [RLO_PLACE_DEVICE] = "default",
       [RLO_PLACE_HOST_ALONE] = "element size",
   };
-  if (options->is_device || options->devices.is_none ||
-      options->family != NULL || options->schedule != NULL) {
+  if (options->is_device || options->devices.is_none || options->family != NULL ||
+      options->schedule != NULL) {
     return "option";
   }
-  rlo_place_choice choice =
-      stream->is_in_pieces ? RLO_PLACE_DEVICE : RLO_PLACE_HOST_IS_SOONER;
+  rlo_place_choice choice = stream->is_in_pieces ? RLO_PLACE_DEVICE : RLO_PLACE_HOST_IS_SOONER;
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
     const rlo_place_choice one = rlo_place_choose(stream->jobs[n].problem);
     choice = one > choice ? one : choice;
@@ -91,8 +85,7 @@ static const char *choose_place(const rlo__stream *stream) {
 
 /* Returns whether a job may run a piece twice, and has its source until then.
  */
-static bool is_repeatable(const rlo__stream *stream,
-                          const rlo__stream_job *job) {
+static bool is_repeatable(const rlo__stream *stream, const rlo__stream_job *job) {
   const rlo_arithmetic *a = &job->problem->arithmetic;
   bool adds = false;
   for (int32_t s = 0; s < a->num_steps; ++s) {
@@ -101,9 +94,7 @@ static bool is_repeatable(const rlo__stream *stream,
   return !adds && job->source < stream->num_sources;
 }
 
-int32_t rlo__stream_count_jobs(const rlo__stream *stream,
-                               int32_t output,
-                               int32_t end) {
+int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output, int32_t end) {
   int32_t count = 0;
   for (int32_t n = 0; n < end; ++n) {
     count += stream->jobs[n].output == output;
@@ -119,21 +110,15 @@ bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
     bytes += stream->outputs[n].bytes;
   }
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
-    can_resume &= stream->jobs[n].output != output ||
-                  is_repeatable(stream, &stream->jobs[n]);
+    can_resume &= stream->jobs[n].output != output || is_repeatable(stream, &stream->jobs[n]);
   }
-  return can_resume &&
-         rlo__stream_count_jobs(stream, output, stream->num_jobs) > 0 &&
-         (stream->options->is_resumed ||
-          bytes >= rlo__thresholds.cli_journaled_bytes);
+  return can_resume && rlo__stream_count_jobs(stream, output, stream->num_jobs) > 0 &&
+         (stream->options->is_resumed || bytes >= rlo__thresholds.cli_journaled_bytes);
 }
 
-void rlo__stream_name_journal(const rlo__stream *stream,
-                              int32_t job,
-                              const char *first_path,
+void rlo__stream_name_journal(const rlo__stream *stream, int32_t job, const char *first_path,
                               rlo__journal_path *out_path) {
-  const int32_t before =
-      rlo__stream_count_jobs(stream, stream->jobs[job].output, job);
+  const int32_t before = rlo__stream_count_jobs(stream, stream->jobs[job].output, job);
   rlo__str path = rlo__str_over(out_path->text, sizeof(out_path->text));
   if (first_path != NULL) {
     rlo__str_append(&path, first_path);
@@ -152,26 +137,20 @@ typedef struct remains {
 
 static void look(const rlo__stream *stream, int32_t output, remains *out) {
   const char *path = stream->outputs[output].path;
-  bool is_named =
-      path != NULL && rlo__file_replace_begin(
-                                      &out->file, path, RLO__FILE_NAMES) == 0;
+  bool is_named = path != NULL && rlo__file_replace_begin(&out->file, path, RLO__FILE_NAMES) == 0;
   out->has_journal = is_named && access(out->file.journal_path, F_OK) == 0;
   out->has_part = is_named && access(out->file.temp_path, F_OK) == 0;
 }
 
 /* Finds the journal with which a job would go on, or which it would create: ""
  * if it has none, or if the one that is there would be removed. */
-static void find_journal(const rlo__stream *stream,
-                         int32_t job,
-                         rlo__journal_path *out_path) {
+static void find_journal(const rlo__stream *stream, int32_t job, rlo__journal_path *out_path) {
   remains r;
   const int32_t output = stream->jobs[job].output;
   look(stream, output, &r);
-  const bool is_used =
-      rlo__stream_has_journal(stream, output) &&
-      (!r.has_journal || (stream->options->is_resumed && r.has_part));
-  rlo__stream_name_journal(
-      stream, job, is_used ? r.file.journal_path : NULL, out_path);
+  const bool is_used = rlo__stream_has_journal(stream, output) &&
+                       (!r.has_journal || (stream->options->is_resumed && r.has_part));
+  rlo__stream_name_journal(stream, job, is_used ? r.file.journal_path : NULL, out_path);
 }
 
 /* Returns whether there is something to go on with, so that pieces are the only
@@ -180,8 +159,8 @@ static bool is_begun(const rlo__stream *stream) {
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     remains r;
     look(stream, n, &r);
-    if (rlo__stream_has_journal(stream, n) && stream->options->is_resumed &&
-        r.has_part && r.has_journal) {
+    if (rlo__stream_has_journal(stream, n) && stream->options->is_resumed && r.has_part &&
+        r.has_journal) {
       return true;
     }
   }
@@ -192,8 +171,7 @@ int rlo__stream_fail_submit(const rlo__stream *stream) {
   if (!is_begun(stream)) {
     return rlo__fail_last();
   }
-  return rlo__fail("%s; without --resume the job begins anew",
-                   rlo_error_last()->message);
+  return rlo__fail("%s; without --resume the job begins anew", rlo_error_last()->message);
 }
 
 /* --------------------------------------------------------------------- jobs */
@@ -209,21 +187,17 @@ rlo_service_options rlo__stream_service_options(const rlo__stream *s) {
   return options;
 }
 
-rlo_job_options rlo__stream_job_options(const rlo__stream *s,
-                                        int32_t job,
+rlo_job_options rlo__stream_job_options(const rlo__stream *s, int32_t job,
                                         const rlo__journal_path *journal) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.host_memory_bytes = s->options->memory_bytes;
   options.journal_path = journal->text[0] == '\0' ? NULL : journal->text;
-  options.is_new_destination =
-      rlo__stream_count_jobs(s, s->jobs[job].output, job) == 0;
+  options.is_new_destination = rlo__stream_count_jobs(s, s->jobs[job].output, job) == 0;
   options.passes = (int32_t)s->options->passes;
   return options;
 }
 
-static rlo_status estimate_job(const rlo__stream *s,
-                               int32_t n,
-                               rlo_job_estimate *out_estimate) {
+static rlo_status estimate_job(const rlo__stream *s, int32_t n, rlo_job_estimate *out_estimate) {
   const rlo__stream_job *job = &s->jobs[n];
   rlo_service_options of_service = rlo__stream_service_options(s);
   rlo__journal_path journal;
@@ -235,8 +209,7 @@ static rlo_status estimate_job(const rlo__stream *s,
   const bool makes_file = s->outputs[job->output].path != NULL;
   if (has_file) {
     src.bytes = s->sources[job->source].bytes;
-    src.granule_bytes =
-        rlo__array_source_granule_bytes(&s->sources[job->source]);
+    src.granule_bytes = rlo__array_source_granule_bytes(&s->sources[job->source]);
   }
   dst.bytes = s->outputs[job->output].bytes;
   if (makes_file && rlo__stream_count_jobs(s, job->output, s->num_jobs) == 1) {
@@ -244,16 +217,12 @@ static rlo_status estimate_job(const rlo__stream *s,
     dst.bytes = of_job.scratch_bytes = INT64_MAX;
   }
   if (rlo_problem_loads(job->problem)) {
-    RLO_TRY(rlo__array_source_storage(
-        &s->sources[job->indices], NULL, &of_job.indices));
+    RLO_TRY(rlo__array_source_storage(&s->sources[job->indices], NULL, &of_job.indices));
   }
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
-  const rlo_status status = rlo_job_estimate_make(job->problem,
-                                                  has_file ? &src : NULL,
-                                                  makes_file ? &dst : NULL,
-                                                  &of_service,
-                                                  &of_job,
-                                                  out_estimate);
+  const rlo_status status =
+      rlo_job_estimate_make(job->problem, has_file ? &src : NULL, makes_file ? &dst : NULL,
+                            &of_service, &of_job, out_estimate);
   rlo_storage_release(of_job.indices);
   return status;
 }
@@ -281,13 +250,10 @@ static void add_estimate(const rlo_job_estimate *one, sum *s) {
   all->bytes_read += one->bytes_read;
   all->bytes_written += one->bytes_written;
   all->read_run_bytes =
-      is_first ? one->read_run_bytes
-               : rlo__min(all->read_run_bytes, one->read_run_bytes);
+      is_first ? one->read_run_bytes : rlo__min(all->read_run_bytes, one->read_run_bytes);
   all->write_run_bytes =
-      is_first ? one->write_run_bytes
-               : rlo__min(all->write_run_bytes, one->write_run_bytes);
-  s->num_writes +=
-      (double)one->bytes_written / (double)rlo__max(1, one->write_run_bytes);
+      is_first ? one->write_run_bytes : rlo__min(all->write_run_bytes, one->write_run_bytes);
+  s->num_writes += (double)one->bytes_written / (double)rlo__max(1, one->write_run_bytes);
   double bytes = (double)(one->bytes_read + one->bytes_written);
   s->copy_bytes += bytes;
   s->time += bytes / one->expected_fraction;
@@ -318,18 +284,14 @@ static bool is_better_in_memory(const rlo__stream *stream, const sum *s) {
          bytes < MEMORY_SHARE * (double)rlo__memory_bytes();
 }
 
-int rlo__stream_plan(rlo__stream *stream,
-                     rlo_job_estimate *out_estimate,
-                     bool *out_is_in_memory) {
+int rlo__stream_plan(rlo__stream *stream, rlo_job_estimate *out_estimate, bool *out_is_in_memory) {
   stream->is_in_pieces = is_in_pieces(stream);
   stream->chosen_by = choose_place(stream);
-  const bool is_asked_for =
-      rlo__stream_is_asked_for(stream->options) || is_begun(stream);
+  const bool is_asked_for = rlo__stream_is_asked_for(stream->options) || is_begun(stream);
   for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
     if (path != NULL && rlo__path_is_special(path)) {
-      return rlo__fail(
-          "%s is not a regular file: it cannot be written in pieces", path);
+      return rlo__fail("%s is not a regular file: it cannot be written in pieces", path);
     }
   }
   sum s;
@@ -348,8 +310,7 @@ static void append_argument(rlo__str *command, const char *argument) {
   static const char plain[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
       "_-./,:=+@%";
-  const bool is_plain =
-      argument[0] != '\0' && strspn(argument, plain) == strlen(argument);
+  const bool is_plain = argument[0] != '\0' && strspn(argument, plain) == strlen(argument);
   rlo__str_append(command, is_plain ? " " : " '");
   for (const char *c = argument; *c != '\0'; ++c) {
     if (*c == '\'') {
@@ -376,16 +337,13 @@ static void make_command(const rlo__stream *stream, rlo__stream_words *words) {
   }
 }
 
-void rlo__stream_words_make(const rlo__stream *stream,
-                            const rlo_job_info *info,
+void rlo__stream_words_make(const rlo__stream *stream, const rlo_job_info *info,
                             rlo__stream_words *out_words) {
   out_words->info = info;
   /* On a terminal the line that is being drawn ends first. */
   out_words->line_end = isatty(STDERR_FILENO) ? "\n" : "";
-  snprintf(out_words->removed,
-           sizeof(out_words->removed),
-           "relayout: stopped; nothing was written%s%s\n",
-           stream->num_outputs == 1 ? " to " : "",
+  snprintf(out_words->removed, sizeof(out_words->removed),
+           "relayout: stopped; nothing was written%s%s\n", stream->num_outputs == 1 ? " to " : "",
            stream->num_outputs == 1 ? stream->outputs[0].path : "");
   make_command(stream, out_words);
 }
@@ -401,13 +359,10 @@ static void say_share(const rlo_job_info *info) {
   if (info->bytes_total <= 0) {
     return;
   }
-  int percent =
-      (int)(100.0 * (double)info->bytes_done / (double)info->bytes_total);
+  int percent = (int)(100.0 * (double)info->bytes_done / (double)info->bytes_total);
   percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
-  char digits[4] = {(char)('0' + percent / 100),
-                    (char)('0' + percent / 10 % 10),
-                    (char)('0' + percent % 10),
-                    '\0'};
+  char digits[4] = {(char)('0' + percent / 100), (char)('0' + percent / 10 % 10),
+                    (char)('0' + percent % 10), '\0'};
   say(" at ");
   say(digits + (percent < 10 ? 2 : percent < 100 ? 1 : 0));
   say(" %");

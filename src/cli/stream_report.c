@@ -35,23 +35,21 @@ typedef struct line_text {
 
 static rlo__progress_kind choose_kind(const rlo__stream_options *options) {
   const char *terminal = getenv("TERM");
-  const bool can_redraw = isatty(STDERR_FILENO) != 0 &&
-                          (terminal == NULL || strcmp(terminal, "dumb") != 0);
+  const bool can_redraw =
+      isatty(STDERR_FILENO) != 0 && (terminal == NULL || strcmp(terminal, "dumb") != 0);
   return options->is_quiet             ? RLO__PROGRESS_NONE
          : can_redraw                  ? RLO__PROGRESS_LINE
          : options->is_progress_wanted ? RLO__PROGRESS_LINES
                                        : RLO__PROGRESS_NONE;
 }
 
-void rlo__progress_begin(rlo__progress *progress,
-                         const rlo__stream_options *options,
+void rlo__progress_begin(rlo__progress *progress, const rlo__stream_options *options,
                          const char *name) {
   const rlo__progress_kind kind = choose_kind(options);
   *progress = (rlo__progress){
       .kind = kind,
       .name = name,
-      .next_seconds =
-          kind == RLO__PROGRESS_LINE ? FIRST_SECONDS : LINES_SECONDS,
+      .next_seconds = kind == RLO__PROGRESS_LINE ? FIRST_SECONDS : LINES_SECONDS,
       .next_event_seconds = EVENT_SECONDS,
   };
 }
@@ -71,8 +69,7 @@ static const char *bottleneck(const rlo_job_info *info) {
 /* "812 MB/s", without what was done earlier. */
 static const char *rate_text(const rlo_job_info *info) {
   const int64_t bytes = info->bytes_done - info->bytes_resumed;
-  return rlo__bytes_text(
-      info->seconds > 0 ? (int64_t)((double)bytes / info->seconds) : 0);
+  return rlo__bytes_text(info->seconds > 0 ? (int64_t)((double)bytes / info->seconds) : 0);
 }
 
 static void append_left(rlo__str *line, double left) {
@@ -81,29 +78,19 @@ static void append_left(rlo__str *line, double left) {
   }
   const int64_t seconds = (int64_t)(left + 0.5);
   const int64_t unit = seconds < 3600 ? 60 : 3600;
-  rlo__str_printf(line,
-                  "  %" PRId64 ":%02" PRId64 "%s left",
-                  seconds / unit,
-                  seconds % unit * 60 / unit,
-                  seconds < 3600 ? "" : " h");
+  rlo__str_printf(line, "  %" PRId64 ":%02" PRId64 "%s left", seconds / unit,
+                  seconds % unit * 60 / unit, seconds < 3600 ? "" : " h");
 }
 
 static double done_fraction(const rlo_job_info *info) {
-  return info->bytes_total <= 0
-             ? 1.0
-             : (double)info->bytes_done / (double)info->bytes_total;
+  return info->bytes_total <= 0 ? 1.0 : (double)info->bytes_done / (double)info->bytes_total;
 }
 
 /* "47%  18.9 of 40.0 GB  812 MB/s  pass 1/2  0:26 left  waits for: write" */
-static void make_numbers(const rlo_job_info *info,
-                         int columns,
-                         line_text *out) {
+static void make_numbers(const rlo_job_info *info, int columns, line_text *out) {
   rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
-  rlo__str_printf(&line,
-                  "%3.0f%%  %s of %s  %s/s",
-                  floor(100 * done_fraction(info)),
-                  rlo__bytes_text(info->bytes_done),
-                  rlo__bytes_text(info->bytes_total),
+  rlo__str_printf(&line, "%3.0f%%  %s of %s  %s/s", floor(100 * done_fraction(info)),
+                  rlo__bytes_text(info->bytes_done), rlo__bytes_text(info->bytes_total),
                   rate_text(info));
   if (info->num_passes > 1) {
     rlo__str_printf(&line, "  pass %d/%d", info->pass, info->num_passes);
@@ -124,9 +111,7 @@ static void append_bar(rlo__str *line, double fraction, int width) {
 }
 
 /* Name, bar and numbers; what does not fit is left out, the bar first. */
-static void make_line(const rlo__progress *progress,
-                      const rlo_job_info *info,
-                      int columns,
+static void make_line(const rlo__progress *progress, const rlo_job_info *info, int columns,
                       line_text *out) {
   line_text numbers;
   make_numbers(info, columns, &numbers);
@@ -150,11 +135,9 @@ static void make_line(const rlo__progress *progress,
 
 static int terminal_columns(void) {
   struct winsize size;
-  const bool is_known =
-      ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   /* The last column is left free: some terminals begin a new line after it. */
-  return (int)rlo__max(1,
-                       rlo__min(MAX_COLUMNS, is_known ? size.ws_col - 1 : 79));
+  return (int)rlo__max(1, rlo__min(MAX_COLUMNS, is_known ? size.ws_col - 1 : 79));
 }
 
 /* Without escape sequences: spaces cover what was longer before. */
@@ -169,8 +152,7 @@ static void draw(rlo__progress *progress, const char *line, int columns) {
 /* Shows it on standard error. */
 static void show_line(rlo__progress *progress, const rlo_job_info *info) {
   line_text line;
-  if (progress->kind == RLO__PROGRESS_NONE ||
-      info->seconds < progress->next_seconds) {
+  if (progress->kind == RLO__PROGRESS_NONE || info->seconds < progress->next_seconds) {
     return;
   }
   if (progress->kind == RLO__PROGRESS_LINE) {
@@ -180,8 +162,7 @@ static void show_line(rlo__progress *progress, const rlo_job_info *info) {
     progress->next_seconds = info->seconds + LINE_SECONDS;
   } else {
     make_numbers(info, MAX_COLUMNS, &line);
-    fprintf(
-        stderr, "%s: %s\n", progress->name, line.text + strspn(line.text, " "));
+    fprintf(stderr, "%s: %s\n", progress->name, line.text + strspn(line.text, " "));
     progress->next_seconds += LINES_SECONDS;
   }
 }
@@ -193,13 +174,9 @@ void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info) {
   }
   if (info->state == RLO_JOB_DONE) {
     const int columns = terminal_columns();
-    snprintf(line.text,
-             (size_t)columns + 1,
-             "%s in %.1f s, %s/s; waited for: %s",
-             rlo__bytes_text(info->bytes_done - info->bytes_resumed),
-             info->seconds,
-             rate_text(info),
-             bottleneck(info));
+    snprintf(line.text, (size_t)columns + 1, "%s in %.1f s, %s/s; waited for: %s",
+             rlo__bytes_text(info->bytes_done - info->bytes_resumed), info->seconds,
+             rate_text(info), bottleneck(info));
     draw(progress, line.text, columns);
   }
   fputc('\n', stderr);
@@ -224,8 +201,7 @@ void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->bytes_written += one->bytes_written;
   all->bytes_resumed += one->bytes_resumed;
   all->host_bytes_peak = rlo__max(all->host_bytes_peak, one->host_bytes_peak);
-  all->device_bytes_peak =
-      rlo__max(all->device_bytes_peak, one->device_bytes_peak);
+  all->device_bytes_peak = rlo__max(all->device_bytes_peak, one->device_bytes_peak);
   all->smallest_read = smaller(all->smallest_read, one->smallest_read);
   all->smallest_write = smaller(all->smallest_write, one->smallest_write);
   all->seconds += one->seconds;
@@ -235,33 +211,19 @@ void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all) {
 }
 
 static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
-  rlo__report_line(r,
-                   "passes",
-                   "%d, of %" PRId64 " pieces together",
-                   estimate->num_passes,
+  rlo__report_line(r, "passes", "%d, of %" PRId64 " pieces together", estimate->num_passes,
                    estimate->num_pieces);
-  rlo__report_line(r,
-                   "reads",
-                   "%s, in runs of %s",
-                   rlo__bytes_text(estimate->bytes_read),
+  rlo__report_line(r, "reads", "%s, in runs of %s", rlo__bytes_text(estimate->bytes_read),
                    rlo__bytes_text(estimate->read_run_bytes));
-  rlo__report_line(r,
-                   "writes",
-                   "%s, in runs of %s",
-                   rlo__bytes_text(estimate->bytes_written),
+  rlo__report_line(r, "writes", "%s, in runs of %s", rlo__bytes_text(estimate->bytes_written),
                    rlo__bytes_text(estimate->write_run_bytes));
   const bool is_on_device = estimate->device_bytes > 0;
-  rlo__report_line(r,
-                   "memory",
-                   "%s%s%s%s",
-                   rlo__bytes_text(estimate->host_bytes),
+  rlo__report_line(r, "memory", "%s%s%s%s", rlo__bytes_text(estimate->host_bytes),
                    is_on_device ? ", and " : "",
                    is_on_device ? rlo__bytes_text(estimate->device_bytes) : "",
                    is_on_device ? " on each device" : "");
-  rlo__report_line(
-      r, "speed", "%.2f of a copy's expected", estimate->expected_fraction);
-  RLO__REPORT(r,
-              RLO__INT("num_passes", NULL, estimate->num_passes),
+  rlo__report_line(r, "speed", "%.2f of a copy's expected", estimate->expected_fraction);
+  RLO__REPORT(r, RLO__INT("num_passes", NULL, estimate->num_passes),
               RLO__INT("num_pieces", NULL, estimate->num_pieces),
               RLO__INT("bytes_read", NULL, estimate->bytes_read),
               RLO__INT("bytes_written", NULL, estimate->bytes_written),
@@ -273,8 +235,7 @@ static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
 }
 
 static void report_info(rlo__report *r, const rlo_job_info *info) {
-  RLO__REPORT(r,
-              RLO__INT("num_passes", NULL, info->num_passes),
+  RLO__REPORT(r, RLO__INT("num_passes", NULL, info->num_passes),
               RLO__INT("num_pieces", NULL, info->num_pieces),
               RLO__INT("bytes_read", NULL, info->bytes_read),
               RLO__INT("bytes_written", NULL, info->bytes_written),
@@ -287,26 +248,17 @@ static void report_info(rlo__report *r, const rlo_job_info *info) {
 
 /* Begins an event, or without one the only report; "null" is a status that
  * there is none. */
-static void begin(const rlo__stream *stream,
-                  const char *event,
-                  const char *status,
-                  const rlo__stream_result *result,
-                  rlo__report *r) {
+static void begin(const rlo__stream *stream, const char *event, const char *status,
+                  const rlo__stream_result *result, rlo__report *r) {
   rlo__report_begin(r, stream->common->is_json, 7);
-  RLO__REPORT(
-      r,
-      RLO__STRING(stream->is_in_pieces ? "event" : NULL, NULL, event),
-      RLO__STRING(
-          stream->is_in_pieces && strcmp(event, "end") == 0 ? "status" : NULL,
-          NULL,
-          status));
+  RLO__REPORT(r, RLO__STRING(stream->is_in_pieces ? "event" : NULL, NULL, event),
+              RLO__STRING(stream->is_in_pieces && strcmp(event, "end") == 0 ? "status" : NULL, NULL,
+                          status));
   stream->report(stream, r, result);
 }
 
-void rlo__stream_print_plan(const rlo__stream *stream,
-                            const rlo_job_estimate *estimate) {
-  if (stream->is_in_pieces &&
-      (stream->common->is_json || stream->options->is_dry_run)) {
+void rlo__stream_print_plan(const rlo__stream *stream, const rlo_job_estimate *estimate) {
+  if (stream->is_in_pieces && (stream->common->is_json || stream->options->is_dry_run)) {
     rlo__report r;
     begin(stream, "plan", NULL, NULL, &r);
     add_estimate(&r, estimate);
@@ -315,19 +267,14 @@ void rlo__stream_print_plan(const rlo__stream *stream,
   }
 }
 
-void rlo__stream_print_end(const rlo__stream *stream,
-                           const rlo__stream_result *result,
+void rlo__stream_print_end(const rlo__stream *stream, const rlo__stream_result *result,
                            bool is_done) {
   if (!is_done && !(stream->is_in_pieces && stream->common->is_json)) {
     return;
   }
   rlo__report r;
-  begin(stream,
-        "end",
-        is_done || result->status != RLO_OK ? rlo_status_name(result->status)
-                                            : NULL,
-        is_done ? result : NULL,
-        &r);
+  begin(stream, "end", is_done || result->status != RLO_OK ? rlo_status_name(result->status) : NULL,
+        is_done ? result : NULL, &r);
   if (is_done && stream->is_in_pieces) {
     report_info(&r, &result->info);
   }
@@ -338,27 +285,21 @@ void rlo__stream_print_end(const rlo__stream *stream,
 static void print_event(const rlo_job_info *info) {
   rlo__report r;
   rlo__report_begin(&r, true, 0);
-  RLO__REPORT(&r,
-              RLO__STRING("event", NULL, "progress"),
-              RLO__INT("pass", NULL, info->pass),
-              RLO__INT("num_passes", NULL, info->num_passes),
-              RLO__INT("bytes_done", NULL, info->bytes_done),
-              RLO__INT("bytes_total", NULL, info->bytes_total),
-              RLO__REAL("seconds", info->seconds),
-              RLO__REAL("seconds_left",
-                        info->seconds_left >= 0 ? info->seconds_left
-                                                : (double)INFINITY),
-              RLO__STRING("waits_for", NULL, bottleneck(info)));
+  RLO__REPORT(
+      &r, RLO__STRING("event", NULL, "progress"), RLO__INT("pass", NULL, info->pass),
+      RLO__INT("num_passes", NULL, info->num_passes),
+      RLO__INT("bytes_done", NULL, info->bytes_done),
+      RLO__INT("bytes_total", NULL, info->bytes_total), RLO__REAL("seconds", info->seconds),
+      RLO__REAL("seconds_left", info->seconds_left >= 0 ? info->seconds_left : (double)INFINITY),
+      RLO__STRING("waits_for", NULL, bottleneck(info)));
   rlo__report_end(&r);
   fflush(stdout);
 }
 
-void rlo__progress_show(rlo__progress *progress,
-                        const rlo__stream *stream,
+void rlo__progress_show(rlo__progress *progress, const rlo__stream *stream,
                         const rlo_job_info *info) {
   show_line(progress, info);
-  if (stream->report != NULL && stream->is_in_pieces &&
-      stream->common->is_json &&
+  if (stream->report != NULL && stream->is_in_pieces && stream->common->is_json &&
       info->seconds >= progress->next_event_seconds) {
     print_event(info);
     progress->next_event_seconds += EVENT_SECONDS;

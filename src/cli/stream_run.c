@@ -50,11 +50,8 @@ typedef struct run {
 
 static void add_name(rlo__stream_result *result, const char *name) {
   size_t length = strlen(result->device_names);
-  snprintf(result->device_names + length,
-           sizeof(result->device_names) - length,
-           "%s%s",
-           length == 0 ? "" : ", ",
-           name);
+  snprintf(result->device_names + length, sizeof(result->device_names) - length, "%s%s",
+           length == 0 ? "" : ", ", name);
 }
 
 static int open_devices(run *r) {
@@ -71,8 +68,7 @@ static int open_devices(run *r) {
   for (int32_t n = 0; n < count; ++n) {
     const rlo__device_ref other = {.index = choice->is_all ? n : -1};
     rlo__session session;
-    RLO__EXIT_TRY(rlo__session_init(
-        choice->count > 0 ? &choice->devices[n] : &other, &session));
+    RLO__EXIT_TRY(rlo__session_init(choice->count > 0 ? &choice->devices[n] : &other, &session));
     r->contexts[r->num_contexts++] = session.context;
     add_name(r->result, session.device_name);
   }
@@ -81,8 +77,7 @@ static int open_devices(run *r) {
 
 static int create_service(run *r) {
   const rlo_service_options options = rlo__stream_service_options(r->stream);
-  return rlo__check(
-      rlo_service_create(r->contexts, r->num_contexts, &options, &r->service));
+  return rlo__check(rlo_service_create(r->contexts, r->num_contexts, &options, &r->service));
 }
 
 /* Plans a whole problem, for its family, or for the reason why there is none.
@@ -110,8 +105,7 @@ static rlo_status prepare_job(run *r, const rlo_problem *problem) {
 /* Plans beforehand what is one kernel each. */
 static int prepare_whole(run *r) {
   const rlo__stream *s = r->stream;
-  const bool is_named =
-      s->options->family != NULL || s->options->schedule != NULL;
+  const bool is_named = s->options->family != NULL || s->options->schedule != NULL;
   if (r->num_contexts == 0 || (s->is_in_pieces && !is_named)) {
     return RLO__EXIT_OK;
   }
@@ -128,24 +122,17 @@ static int prepare_whole(run *r) {
 
 /* --------------------------------------------------------------- comparison */
 
-static rlo_status read_output(void *payload,
-                              int64_t offset,
-                              int64_t bytes,
-                              void *into) {
+static rlo_status read_output(void *payload, int64_t offset, int64_t bytes, void *into) {
   const rlo__stream_output *o = payload;
   if (o->memory != NULL) {
     memcpy(into, (const char *)o->memory + offset, (size_t)bytes);
     return RLO_OK;
   }
-  return rlo__file_pread(
-      o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
+  return rlo__file_pread(o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
 }
 
 /* Compares, in place of writing. */
-static rlo_status compare(void *payload,
-                          int64_t offset,
-                          int64_t bytes,
-                          const void *from) {
+static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const void *from) {
   const unsigned char *expected = from;
   unsigned char found[1 << 14];
   for (int64_t at = 0; at < bytes; at += (int64_t)sizeof(found)) {
@@ -157,9 +144,7 @@ static rlo_status compare(void *payload,
                         "byte %" PRId64
                         " of the result is 0x%02x, the host makes 0x%02x; "
                         "nothing was written to %s",
-                        offset + at + (int64_t)n,
-                        found[n],
-                        expected[at + (int64_t)n],
+                        offset + at + (int64_t)n, found[n], expected[at + (int64_t)n],
                         ((const rlo__stream_output *)payload)->path);
       }
     }
@@ -169,18 +154,13 @@ static rlo_status compare(void *payload,
 
 /* -------------------------------------------------------------------- jobs */
 
-static rlo_status create_output_storage(const run *r,
-                                        rlo__stream_output *o,
+static rlo_status create_output_storage(const run *r, rlo__stream_output *o,
                                         const rlo_storage_traits *hints,
                                         rlo_storage **out_storage) {
   if (!r->is_verifying) {
-    return o->memory != NULL
-               ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
-               : rlo_storage_from_fd(o->part.file.fd,
-                                     o->offset_bytes,
-                                     o->bytes + o->scratch_bytes,
-                                     hints,
-                                     out_storage);
+    return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
+                             : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
+                                                   o->bytes + o->scratch_bytes, hints, out_storage);
   }
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_output;
@@ -194,19 +174,18 @@ static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
   hints.is_direct = s->options->io == RLO__STREAM_IO_DIRECT;
-  r->storages = rlo__alloc_array(
-      (size_t)s->num_sources + (size_t)s->num_outputs, sizeof(rlo_storage *));
+  r->storages =
+      rlo__alloc_array((size_t)s->num_sources + (size_t)s->num_outputs, sizeof(rlo_storage *));
   r->jobs = rlo__alloc_array((size_t)s->num_jobs + 1, sizeof(rlo_job *));
   if (r->storages == NULL || r->jobs == NULL) {
     return rlo__fail_last();
   }
   for (int32_t n = 0; n < s->num_sources; ++n) {
-    RLO__EXIT_TRY(rlo__check(
-        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n])));
+    RLO__EXIT_TRY(rlo__check(rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n])));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(rlo__check(create_output_storage(
-        r, &s->outputs[n], &hints, &r->storages[s->num_sources + n])));
+    RLO__EXIT_TRY(rlo__check(
+        create_output_storage(r, &s->outputs[n], &hints, &r->storages[s->num_sources + n])));
   }
   return RLO__EXIT_OK;
 }
@@ -220,23 +199,14 @@ static int submit(run *r) {
     const rlo__stream_job *job = &s->jobs[n];
     const rlo__stream_output *output = &s->outputs[job->output];
     rlo__journal_path journal;
-    rlo__stream_name_journal(
-        s,
-        n,
-        r->is_verifying ? NULL : output->part.unfinished.journal_path,
-        &journal);
+    rlo__stream_name_journal(s, n, r->is_verifying ? NULL : output->part.unfinished.journal_path,
+                             &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    options.scratch_bytes =
-        r->is_verifying || output->memory != NULL ? 0 : output->scratch_bytes;
-    options.indices =
-        rlo_problem_loads(job->problem) ? r->storages[job->indices] : NULL;
+    options.scratch_bytes = r->is_verifying || output->memory != NULL ? 0 : output->scratch_bytes;
+    options.indices = rlo_problem_loads(job->problem) ? r->storages[job->indices] : NULL;
     r->result->status =
-        rlo_service_submit(r->service,
-                           job->problem,
-                           r->storages[job->source],
-                           r->storages[s->num_sources + job->output],
-                           &options,
-                           &r->jobs[n]);
+        rlo_service_submit(r->service, job->problem, r->storages[job->source],
+                           r->storages[s->num_sources + job->output], &options, &r->jobs[n]);
     if (r->result->status != RLO_OK) {
       return rlo__stream_fail_submit(s);
     }
@@ -261,11 +231,9 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
   }
   if (r->stream->num_jobs > 1) {
     const int64_t bytes_now = all.bytes_done - all.bytes_resumed;
-    all.seconds_left = bytes_now > 0
-                           ? all.seconds *
-                                 (double)(all.bytes_total - all.bytes_done) /
-                                 (double)bytes_now
-                           : -1;
+    all.seconds_left =
+        bytes_now > 0 ? all.seconds * (double)(all.bytes_total - all.bytes_done) / (double)bytes_now
+                      : -1;
   }
   *out = all;
   return RLO_OK;
@@ -290,8 +258,7 @@ static rlo_status watch_job(run *r, int32_t n) {
 }
 
 static int watch(run *r) {
-  rlo__progress_begin(
-      &r->progress, r->stream->options, r->stream->outputs[0].path);
+  rlo__progress_begin(&r->progress, r->stream->options, r->stream->outputs[0].path);
   /* A signal may come before the first look. */
   rlo_status status = get_info(r, 0, &r->result->info);
   for (int32_t n = 0; status == RLO_OK && n < r->stream->num_jobs; ++n) {
@@ -307,8 +274,7 @@ static int cut_off_scratch(run *r) {
   for (int32_t n = 0; n < r->stream->num_outputs; ++n) {
     rlo__stream_output *o = &r->stream->outputs[n];
     if (o->memory == NULL && o->scratch_bytes > 0 && !r->is_verifying) {
-      RLO__EXIT_TRY(
-          rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
+      RLO__EXIT_TRY(rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
     }
   }
   return RLO__EXIT_OK;
@@ -321,9 +287,7 @@ static void release(run *r) {
   }
   rlo__free((void *)r->jobs);
   rlo_service_release(r->service);
-  for (int32_t n = 0;
-       r->storages != NULL && n < s->num_sources + s->num_outputs;
-       ++n) {
+  for (int32_t n = 0; r->storages != NULL && n < s->num_sources + s->num_outputs; ++n) {
     rlo_storage_release(r->storages[n]);
   }
   rlo__free((void *)r->storages);
@@ -354,12 +318,11 @@ static int run_jobs(void *payload) {
  * Prints the first byte that differs. */
 static int verify(const run *r) {
   /* It has no journal: that is the one of the jobs that have run. */
-  rlo__stream_options options = {
-      .devices.is_none = true,
-      .memory_bytes = r->stream->options->memory_bytes,
-      .io = r->stream->options->io,
-      .passes = 1,
-      .is_quiet = true};
+  rlo__stream_options options = {.devices.is_none = true,
+                                 .memory_bytes = r->stream->options->memory_bytes,
+                                 .io = r->stream->options->io,
+                                 .passes = 1,
+                                 .is_quiet = true};
   rlo__stream again = *r->stream;
   again.options = &options;
   again.report = NULL;
@@ -394,17 +357,15 @@ static int begin_output(run *r, int32_t n) {
       .has_journal = !r->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
   };
-  RLO__EXIT_TRY(
-      rlo__array_make_header(o->path, o->shape, head, &start.head_bytes));
+  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, head, &start.head_bytes));
   o->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
   o->part.unfinished.payload = &r->words;
   RLO__EXIT_TRY(rlo__output_file_begin(o->path, &start, &o->part));
   o->offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  const int code =
-      rlo__stream_count_jobs(r->stream, n, r->stream->num_jobs) > 0
-          ? RLO__EXIT_OK
-          : rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes);
+  const int code = rlo__stream_count_jobs(r->stream, n, r->stream->num_jobs) > 0
+                       ? RLO__EXIT_OK
+                       : rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes);
   if (code != RLO__EXIT_OK) {
     rlo__output_file_abandon(&o->part);
   }
@@ -414,13 +375,10 @@ static int begin_output(run *r, int32_t n) {
 /* Writes an array that was made in memory, and syncs the part. */
 static int finish_output(rlo__stream_output *o) {
   if (!o->has_part) {
-    return o->path == NULL
-               ? RLO__EXIT_OK
-               : rlo__array_save(o->path, o->shape, o->memory, o->bytes);
+    return o->path == NULL ? RLO__EXIT_OK : rlo__array_save(o->path, o->shape, o->memory, o->bytes);
   }
   if (o->memory != NULL) {
-    RLO__EXIT_TRY(
-        rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));
+    RLO__EXIT_TRY(rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));
   }
   return rlo__output_file_finish(&o->part);
 }
@@ -480,9 +438,7 @@ static int try_parts(run *r, int32_t *num_begun) {
   return r->is_spoilt ? code : commit_outputs(r);
 }
 
-int rlo__stream_run_share(const rlo__stream *stream,
-                          int fd,
-                          int64_t offset_bytes,
+int rlo__stream_run_share(const rlo__stream *stream, int fd, int64_t offset_bytes,
                           rlo__stream_result *out_result) {
   stream->outputs->part.file.fd = fd;
   stream->outputs->offset_bytes = offset_bytes;

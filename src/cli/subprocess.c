@@ -37,24 +37,16 @@ int rlo__memory_check(int64_t held_bytes, int64_t wanted_bytes) {
   const int64_t memory_bytes = rlo__memory_bytes();
   return memory_bytes == 0 || wanted_bytes <= memory_bytes - held_bytes
              ? RLO__EXIT_OK
-             : rlo__fail("the result takes %" PRId64
-                         " bytes and the arrays in memory %" PRId64
+             : rlo__fail("the result takes %" PRId64 " bytes and the arrays in memory %" PRId64
                          "; the memory of this machine is %" PRId64 " bytes",
-                         wanted_bytes,
-                         held_bytes,
-                         memory_bytes);
+                         wanted_bytes, held_bytes, memory_bytes);
 }
 
 void *rlo__shared_create(size_t bytes) {
-  void *memory = mmap(NULL,
-                      bytes == 0 ? 1 : bytes,
-                      PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS,
-                      -1,
-                      0);
+  void *memory =
+      mmap(NULL, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    rlo__fail(
-        "cannot get %zu bytes of shared memory: %s", bytes, strerror(errno));
+    rlo__fail("cannot get %zu bytes of shared memory: %s", bytes, strerror(errno));
     return NULL;
   }
   return memory;
@@ -129,9 +121,7 @@ static bool can_make(folder f) {
   return make_private(&f) && rmdir(f.path) == 0;
 }
 
-static int remove_entry(const char *path,
-                        const struct stat *information,
-                        int type,
+static int remove_entry(const char *path, const struct stat *information, int type,
                         struct FTW *place) {
   (void)information;
   (void)type;
@@ -184,23 +174,18 @@ int rlo__driver_cache_make(void) {
     return RLO__EXIT_OK;
   }
   const char *base = getenv("TMPDIR");
-  snprintf(f.path,
-           sizeof(f.path),
-           "%s",
-           base != NULL && base[0] == '/' ? base : "/tmp");
+  snprintf(f.path, sizeof(f.path), "%s", base != NULL && base[0] == '/' ? base : "/tmp");
   if (!make_private(&f)) {
     return rlo__fail(
         "the OpenCL driver has no folder for what it compiles: POCL_CACHE_DIR, "
         "XDG_CACHE_HOME and HOME name none that can be made, and %s cannot be "
         "made: %s",
-        f.path,
-        strerror(errno));
+        f.path, strerror(errno));
   }
   if (!start_sweeper(f.path)) {
     const int why = errno;
     rmdir(f.path);
-    return rlo__fail(
-        "cannot start a process that removes %s: %s", f.path, strerror(why));
+    return rlo__fail("cannot start a process that removes %s: %s", f.path, strerror(why));
   }
   if (setenv("POCL_CACHE_DIR", f.path, 1) != 0) {
     return rlo__fail("no memory to name %s", f.path);
@@ -220,9 +205,7 @@ void rlo__driver_cache_remove(void) {
 /* ------------------------------------------------------------ the child */
 
 /* Runs in the child; does not return. */
-static void run_child(rlo__subprocess_fn function,
-                      void *payload,
-                      bool *is_done) {
+static void run_child(rlo__subprocess_fn function, void *payload, bool *is_done) {
 #ifdef __linux__
   /* A child without its parent has no use. */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -238,8 +221,7 @@ static int wait_for_child(pid_t child, const bool *is_done) {
   int state = 0;
   while (waitpid(child, &state, 0) < 0) {
     if (errno != EINTR) {
-      return rlo__fail(
-          "cannot wait for process %ld: %s", (long)child, strerror(errno));
+      return rlo__fail("cannot wait for process %ld: %s", (long)child, strerror(errno));
     }
   }
   if (WIFEXITED(state) && *is_done) {
@@ -258,10 +240,8 @@ static int wait_for_child(pid_t child, const bool *is_done) {
     /* A signal that ends the command was sent to the child only. */
     return 128 + number;
   }
-  rlo__fail(
-      "the OpenCL driver died of signal %d (%s); its results are discarded",
-      number,
-      strsignal(number));
+  rlo__fail("the OpenCL driver died of signal %d (%s); its results are discarded", number,
+            strsignal(number));
   return RLO__EXIT_DRIVER;
 }
 
@@ -285,9 +265,9 @@ static int run_in_child(rlo__subprocess_fn function, void *payload) {
   if (child == 0) {
     run_child(function, payload, is_done);
   }
-  int code = child < 0 ? rlo__fail("cannot start a process for the device: %s",
-                                   strerror(fork_error))
-                       : wait_for_child(child, is_done);
+  int code = child < 0
+                 ? rlo__fail("cannot start a process for the device: %s", strerror(fork_error))
+                 : wait_for_child(child, is_done);
   rlo__interrupt_block();
   rlo__interrupt_set_child(0);
   rlo__interrupt_unblock();
@@ -305,13 +285,10 @@ int rlo__rights_check(const char *what) {
   return RLO__EXIT_OK;
 }
 
-int rlo__subprocess_run(bool is_isolated,
-                        rlo__subprocess_fn function,
-                        void *payload) {
+int rlo__subprocess_run(bool is_isolated, rlo__subprocess_fn function, void *payload) {
   RLO__EXIT_TRY(rlo__rights_check("OpenCL is not used"));
   RLO__EXIT_TRY(rlo__driver_cache_make());
-  const int code =
-      is_isolated ? run_in_child(function, payload) : function(payload);
+  const int code = is_isolated ? run_in_child(function, payload) : function(payload);
   rlo__driver_cache_remove();
   return code;
 }

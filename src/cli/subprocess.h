@@ -21,9 +21,7 @@ typedef int (*rlo__subprocess_fn)(void *payload);
  * @param is_isolated  false: calls the function in this process.
  * @return the function's exit code, or an exit code after a message.
  */
-int rlo__subprocess_run(bool is_isolated,
-                        rlo__subprocess_fn function,
-                        void *payload);
+int rlo__subprocess_run(bool is_isolated, rlo__subprocess_fn function, void *payload);
 
 /**
  * The folder where PoCL stores the kernels that it compiles, and without which

@@ -28,38 +28,27 @@ static void append_defines(rlo__str *out, const rlo__launch *launch) {
     }
     rlo__str_printf(out, " -D%s=", define->name);
     for (int32_t k = 0; k < define->count; ++k) {
-      rlo__str_printf(out,
-                      "%s%" PRId64,
-                      k == 0 ? "" : ",",
-                      launch->numbers[define->first + k]);
+      rlo__str_printf(out, "%s%" PRId64, k == 0 ? "" : ",", launch->numbers[define->first + k]);
     }
   }
 }
 
 /* Distinct programs have distinct kernel names. The hash in a name covers the
  * file and the constants. */
-static void name_kernel(const rlo__launch *launch,
-                        const rlo__kernel_source *source,
-                        const char *defines,
-                        rlo__program_spec *spec) {
+static void name_kernel(const rlo__launch *launch, const rlo__kernel_source *source,
+                        const char *defines, rlo__program_spec *spec) {
   rlo__hash hash = rlo__hash_init(NAME_SEED);
   rlo__hash_u64(&hash, source->hash);
   rlo__hash_string(&hash, defines);
   rlo__str name = rlo__str_over(spec->kernel_name, sizeof spec->kernel_name);
-  rlo__str_printf(&name,
-                  "rlo_%s_%016" PRIx64,
-                  launch->kernel_file,
-                  rlo__hash_finish_u64(&hash));
+  rlo__str_printf(&name, "rlo_%s_%016" PRIx64, launch->kernel_file, rlo__hash_finish_u64(&hash));
 }
 
-rlo_status rlo__codegen_program(const rlo__launch *launch,
-                                rlo__program_spec *out_spec) {
+rlo_status rlo__codegen_program(const rlo__launch *launch, rlo__program_spec *out_spec) {
   memset(out_spec, 0, sizeof *out_spec);
-  const rlo__kernel_source *source =
-      rlo__kernel_source_find(launch->kernel_file);
+  const rlo__kernel_source *source = rlo__kernel_source_find(launch->kernel_file);
   if (source == NULL) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "the kernel file %s.cl is not part of this library",
+    return RLO_FAIL(RLO_INTERNAL, "the kernel file %s.cl is not part of this library",
                     launch->kernel_file == NULL ? "?" : launch->kernel_file);
   }
   rlo__str defines = rlo__str_growing();
@@ -69,16 +58,13 @@ rlo_status rlo__codegen_program(const rlo__launch *launch,
     rlo__str_deinit(&defines);
     return status;
   }
-  rlo__program_spec spec = {.source = source->text,
-                            .source_bytes = source->text_bytes,
-                            .has_own_builtins = true};
+  rlo__program_spec spec = {
+      .source = source->text, .source_bytes = source->text_bytes, .has_own_builtins = true};
   name_kernel(launch, source, rlo__str_text(&defines), &spec);
   rlo__str options = rlo__str_growing();
   /* -w: on processors without AVX-512 PoCL's clang warns, on the caller's
    * standard error, that vectors of 64 bytes are passed in another way. */
-  rlo__str_printf(&options,
-                  "-cl-std=CL1.2 -w -DRLO_KERNEL=%s%s",
-                  spec.kernel_name,
+  rlo__str_printf(&options, "-cl-std=CL1.2 -w -DRLO_KERNEL=%s%s", spec.kernel_name,
                   rlo__str_text(&defines));
   rlo__str_deinit(&defines);
   RLO_TRY(rlo__str_take(&options, &spec.options));
@@ -104,12 +90,9 @@ void rlo__codegen_deinit(rlo__program_spec *spec) {
 /* ------------------------------------------------------------------- wisdom */
 
 static void hash_schedule(rlo__hash *hash, const rlo__schedule *schedule) {
-  const int64_t knobs[] = {schedule->order,
-                           schedule->stores,
-                           schedule->has_no_prefetch,
-                           schedule->tile_a_lines,
-                           schedule->tile_b_lines,
-                           schedule->group_log2};
+  const int64_t knobs[] = {schedule->order,           schedule->stores,
+                           schedule->has_no_prefetch, schedule->tile_a_lines,
+                           schedule->tile_b_lines,    schedule->group_log2};
   rlo__hash_string(hash, schedule->name);
   for (size_t n = 0; n < sizeof knobs / sizeof knobs[0]; ++n) {
     rlo__hash_i64(hash, knobs[n]);
@@ -156,8 +139,7 @@ static void report_choice(const rlo__choice *choice, rlo_plan_report *report) {
   report->src_alignment_bytes = choice->src_alignment_bytes;
   report->dst_alignment_bytes = choice->dst_alignment_bytes;
   report->num_candidates = choice->num_candidates;
-  memcpy(report->candidates,
-         choice->candidates,
+  memcpy(report->candidates, choice->candidates,
          (size_t)choice->num_candidates * sizeof choice->candidates[0]);
 }
 
@@ -168,9 +150,7 @@ static void report_launch(const rlo__launch *launch, rlo_plan_report *report) {
   memcpy(report->local_size, launch->local_size, sizeof launch->local_size);
 }
 
-static rlo_status explain(const rlo__plan_request *request,
-                          workspace *w,
-                          owned_report *owned) {
+static rlo_status explain(const rlo__plan_request *request, workspace *w, owned_report *owned) {
   rlo_plan_report *report = &owned->report;
   RLO_TRY(rlo__planner_choose(request, &w->choice, &w->launch));
   report_choice(&w->choice, report);
@@ -194,8 +174,7 @@ static void describe_parts(const workspace *w, rlo_plan_report *report) {
   memcpy(report->parameters, own, sizeof own);
 }
 
-rlo_status rlo__plan_report_create(const rlo_problem *problem,
-                                   const rlo__plan_request *request,
+rlo_status rlo__plan_report_create(const rlo_problem *problem, const rlo__plan_request *request,
                                    rlo_plan_report **out_report) {
   *out_report = NULL;
   rlo__plan_request explaining = *request;
@@ -238,21 +217,16 @@ rlo_status rlo__plan_report_create(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo_plan_explain(const rlo_problem *problem,
-                            const rlo_device_info *device,
-                            const rlo_plan_options *options,
-                            int64_t src_alignment_bytes,
-                            int64_t dst_alignment_bytes,
-                            rlo_plan_report **out_report) {
+rlo_status rlo_plan_explain(const rlo_problem *problem, const rlo_device_info *device,
+                            const rlo_plan_options *options, int64_t src_alignment_bytes,
+                            int64_t dst_alignment_bytes, rlo_plan_report **out_report) {
   RLO_REQUIRE(problem, device, out_report);
   rlo_device_info known = RLO_DEVICE_INFO_INIT;
-  RLO_TRY(rlo__options_read(
-      "device info", "RLO_DEVICE_INFO_INIT", device, &known, sizeof known));
-  const rlo__plan_request request = {
-      .device = &known,
-      .options = options,
-      .src_alignment_bytes = src_alignment_bytes,
-      .dst_alignment_bytes = dst_alignment_bytes};
+  RLO_TRY(rlo__options_read("device info", "RLO_DEVICE_INFO_INIT", device, &known, sizeof known));
+  const rlo__plan_request request = {.device = &known,
+                                     .options = options,
+                                     .src_alignment_bytes = src_alignment_bytes,
+                                     .dst_alignment_bytes = dst_alignment_bytes};
   return rlo__plan_report_create(problem, &request, out_report);
 }
 

@@ -45,9 +45,8 @@ void rlo__codegen_deinit(rlo__program_spec *spec);
  * @param request  its problem and is_explaining are not read. Its wisdom must
  *                 not change during the call.
  */
-RLO_NODISCARD rlo_status
-rlo__plan_report_create(const rlo_problem *problem,
-                        const rlo__plan_request *request,
-                        rlo_plan_report **out_report);
+RLO_NODISCARD rlo_status rlo__plan_report_create(const rlo_problem *problem,
+                                                 const rlo__plan_request *request,
+                                                 rlo_plan_report **out_report);
 
 #endif

@@ -21,14 +21,11 @@ typedef struct builder {
 } builder;
 
 static rlo_status fail_size(void) {
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "the layout's tiles make more than %d physical dimensions",
+  return RLO_FAIL(RLO_UNSUPPORTED, "the layout's tiles make more than %d physical dimensions",
                   RLO_ADDRESS_MAP_MAX_LEAVES);
 }
 
-static rlo_status new_var(rlo_address_map *address,
-                          int64_t limit,
-                          int32_t *out) {
+static rlo_status new_var(rlo_address_map *address, int64_t limit, int32_t *out) {
   if (address->num_vars == RLO_ADDRESS_MAP_MAX_VARS) {
     return fail_size();
   }
@@ -66,19 +63,14 @@ static rlo_status combine(builder *b, int32_t tile, int32_t at) {
   physical_dim low = b->dims[at + 1];
   int64_t extent;
   if (!rlo__mul(high.extent, low.extent, &extent)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "combined dimensions %lld x %lld do not fit 64 bits",
-                    (long long)high.extent,
-                    (long long)low.extent);
+    return RLO_FAIL(RLO_OVERFLOW, "combined dimensions %lld x %lld do not fit 64 bits",
+                    (long long)high.extent, (long long)low.extent);
   }
   int32_t whole = 0;
   RLO_TRY(new_var(b->address, extent, &whole));
-  rlo_step step = {
-      RLO_STEP_COMBINE, whole, high.var, low.var, low.extent, tile};
+  rlo_step step = {RLO_STEP_COMBINE, whole, high.var, low.var, low.extent, tile};
   RLO_TRY(new_step(b->address, step));
-  memmove(b->dims + at,
-          b->dims + at + 1,
-          (size_t)(b->count - at - 1) * sizeof b->dims[0]);
+  memmove(b->dims + at, b->dims + at + 1, (size_t)(b->count - at - 1) * sizeof b->dims[0]);
   --b->count;
   b->dims[at] = (physical_dim){whole, extent};
   return RLO_OK;
@@ -105,8 +97,7 @@ static rlo_status apply_tile(builder *b, const rlo_tile *tile, int32_t index) {
     physical_dim low = {0, radices[k]};
     RLO_TRY(new_var(b->address, high.extent, &high.var));
     RLO_TRY(new_var(b->address, low.extent, &low.var));
-    rlo_step step = {
-        RLO_STEP_SPLIT, whole.var, high.var, low.var, radices[k], index};
+    rlo_step step = {RLO_STEP_SPLIT, whole.var, high.var, low.var, radices[k], index};
     RLO_TRY(new_step(b->address, step));
     b->dims[first + k] = high;
     b->dims[first + tiled + k] = low;
@@ -131,19 +122,16 @@ static rlo_status place_leaves(const builder *b, const rlo_layout *layout) {
       return RLO_FAIL(RLO_OVERFLOW,
                       "physical dimension %d of extent %lld takes the slots "
                       "beyond 64 bits",
-                      p,
-                      (long long)b->dims[p].extent);
+                      p, (long long)b->dims[p].extent);
     }
   }
   address->tiled_slots = stride;
-  int64_t alignment =
-      layout->tail_alignment_elems > 1 ? layout->tail_alignment_elems : 1;
+  int64_t alignment = layout->tail_alignment_elems > 1 ? layout->tail_alignment_elems : 1;
   if (!rlo__round_up(stride, alignment, &address->slots)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "%lld slots rounded up to a multiple of %lld do not fit "
                     "64 bits",
-                    (long long)stride,
-                    (long long)alignment);
+                    (long long)stride, (long long)alignment);
   }
   return RLO_OK;
 }
@@ -155,9 +143,8 @@ static rlo_status make_dense(const rlo_shape *shape, rlo_address_map *address) {
   for (int32_t p = 0; p < shape->rank; ++p) {
     int32_t logical = layout->minor_to_major[shape->rank - 1 - p];
     b.dims[p].var = logical;
-    b.dims[p].extent = layout->has_padded_dimensions
-                           ? layout->padded_dimensions[logical]
-                           : shape->dims[logical];
+    b.dims[p].extent =
+        layout->has_padded_dimensions ? layout->padded_dimensions[logical] : shape->dims[logical];
   }
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     RLO_TRY(apply_tile(&b, &layout->tiles[t], t));
@@ -165,8 +152,7 @@ static rlo_status make_dense(const rlo_shape *shape, rlo_address_map *address) {
   return place_leaves(&b, layout);
 }
 
-static rlo_status make_strided(const rlo_shape *shape,
-                               rlo_address_map *address) {
+static rlo_status make_strided(const rlo_shape *shape, rlo_address_map *address) {
   const rlo_layout *layout = &shape->layout;
   address->is_dense = false;
   address->offset = layout->offset_elems;
@@ -187,20 +173,17 @@ static rlo_status make_strided(const rlo_shape *shape,
     return RLO_OK;
   }
   if (!fits || ends[1] == INT64_MAX) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the strided layout reaches beyond 64-bit positions");
+    return RLO_FAIL(RLO_OVERFLOW, "the strided layout reaches beyond 64-bit positions");
   }
   if (ends[0] < 0) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the strided layout reaches slot %lld; slots begin at 0",
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "the strided layout reaches slot %lld; slots begin at 0",
                     (long long)ends[0]);
   }
   address->slots = ends[1] + 1;
   return RLO_OK;
 }
 
-rlo_status rlo__address_make(const rlo_shape *shape,
-                             rlo_address_map *out_address) {
+rlo_status rlo__address_make(const rlo_shape *shape, rlo_address_map *out_address) {
   /* The arrays after the head have counts, and are many times as long. */
   memset(out_address, 0, offsetof(rlo_address_map, leaves));
   out_address->rank = shape->rank;
@@ -208,13 +191,11 @@ rlo_status rlo__address_make(const rlo_shape *shape,
   for (int32_t k = 0; k < shape->rank; ++k) {
     out_address->limits[k] = shape->dims[k];
   }
-  RLO_TRY(shape->layout.kind == RLO_LAYOUT_STRIDED
-              ? make_strided(shape, out_address)
-              : make_dense(shape, out_address));
+  RLO_TRY(shape->layout.kind == RLO_LAYOUT_STRIDED ? make_strided(shape, out_address)
+                                                   : make_dense(shape, out_address));
   if (out_address->num_steps == 0) {
     for (int32_t p = 0; p < out_address->num_leaves; ++p) {
-      out_address->strides[out_address->leaves[p].var] =
-          out_address->leaves[p].stride;
+      out_address->strides[out_address->leaves[p].var] = out_address->leaves[p].stride;
     }
   }
   return RLO_OK;
@@ -227,9 +208,7 @@ static inline int64_t divide(int64_t a, int64_t b) {
 }
 
 /* Computes the two parts of a variable, or the variable from them. */
-static inline void run_step(const rlo_step *step,
-                            bool splits,
-                            int64_t *values) {
+static inline void run_step(const rlo_step *step, bool splits, int64_t *values) {
   if (splits) {
     values[step->high] = divide(values[step->whole], step->radix);
     values[step->low] = values[step->whole] - values[step->high] * step->radix;
@@ -238,8 +217,7 @@ static inline void run_step(const rlo_step *step,
   }
 }
 
-int64_t rlo__address_slot(const rlo_address_map *address,
-                          const int64_t *index) {
+int64_t rlo__address_slot(const rlo_address_map *address, const int64_t *index) {
   int64_t values[RLO_ADDRESS_MAP_MAX_VARS];
   for (int32_t v = 0; v < address->num_vars; ++v) {
     values[v] = v < address->rank ? index[v] : 0;
@@ -255,9 +233,7 @@ int64_t rlo__address_slot(const rlo_address_map *address,
   return slot;
 }
 
-bool rlo__address_index(const rlo_address_map *address,
-                        int64_t slot,
-                        int64_t *out_index) {
+bool rlo__address_index(const rlo_address_map *address, int64_t slot, int64_t *out_index) {
   if (slot >= address->tiled_slots) {
     return false;
   }

@@ -17,9 +17,7 @@
  */
 
 /** Converts a number to an index in [0, rank). RLO_OUT_OF_RANGE. */
-RLO_NODISCARD rlo_status rlo__dim_find(const char *what,
-                                       int64_t number,
-                                       int32_t rank,
+RLO_NODISCARD rlo_status rlo__dim_find(const char *what, int64_t number, int32_t rank,
                                        int32_t *out_dim);
 
 /** The dimensions of an array that a caller has named. */
@@ -36,17 +34,12 @@ void rlo__dim_set_init(rlo__dim_set *set, int32_t rank);
 /** Adds a dimension. As rlo__dim_find; RLO_INVALID_ARGUMENT, naming both
  *  numbers, if the set has it.
  *  @param out_dim  the index; may be NULL. */
-RLO_NODISCARD rlo_status rlo__dim_set_add(rlo__dim_set *set,
-                                          const char *what,
-                                          int64_t number,
+RLO_NODISCARD rlo_status rlo__dim_set_add(rlo__dim_set *set, const char *what, int64_t number,
                                           int32_t *out_dim);
 
 /** Makes the set of `count` numbers, by rlo__dim_set_add. */
-RLO_NODISCARD rlo_status rlo__dim_set_make(rlo__dim_set *set,
-                                           const char *what,
-                                           int32_t rank,
-                                           const int32_t *numbers,
-                                           int32_t count);
+RLO_NODISCARD rlo_status rlo__dim_set_make(rlo__dim_set *set, const char *what, int32_t rank,
+                                           const int32_t *numbers, int32_t count);
 
 /** Checks a rank against 0 and RLO_MAX_RANK.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_UNSUPPORTED. */

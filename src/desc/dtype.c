@@ -125,17 +125,14 @@ static uint64_t ones(int32_t count) {
 
 /* A constant as `value_bits` bits; of a complex number, its real part. False:
  * the type lacks it. */
-static bool find_constant(const rlo__dtype_info *info,
-                          rlo_dtype_constant constant,
-                          uint64_t *out) {
+static bool find_constant(const rlo__dtype_info *info, rlo_dtype_constant constant, uint64_t *out) {
   const bool is_complex = info->class_of == RLO_DTYPE_CLASS_COMPLEX;
   const bool is_float = info->class_of == RLO_DTYPE_CLASS_FLOAT || is_complex;
-  const bool is_signed = is_float ? !info->format.is_unsigned
-                                  : info->class_of == RLO_DTYPE_CLASS_SIGNED;
+  const bool is_signed =
+      is_float ? !info->format.is_unsigned : info->class_of == RLO_DTYPE_CLASS_SIGNED;
   const int32_t mantissa_bits = info->format.mantissa_bits;
-  const int32_t magnitude_bits =
-      is_float ? info->format.exponent_bits + mantissa_bits
-               : info->value_bits - (is_signed ? 1 : 0);
+  const int32_t magnitude_bits = is_float ? info->format.exponent_bits + mantissa_bits
+                                          : info->value_bits - (is_signed ? 1 : 0);
   const uint64_t sign = is_signed ? UINT64_C(1) << magnitude_bits : 0;
   uint64_t highest = ones(magnitude_bits);
   if (info->format.specials == RLO__FLOAT_IEEE) {
@@ -145,8 +142,7 @@ static bool find_constant(const rlo__dtype_info *info,
   }
   const uint64_t values[] = {
       [RLO_DTYPE_ZERO] = 0,
-      [RLO_DTYPE_ONE] =
-          is_float ? (uint64_t)info->format.bias << mantissa_bits : 1,
+      [RLO_DTYPE_ONE] = is_float ? (uint64_t)info->format.bias << mantissa_bits : 1,
       [RLO_DTYPE_LOWEST] = is_float && is_signed ? sign | highest : sign,
       [RLO_DTYPE_HIGHEST] = highest,
   };
@@ -157,8 +153,7 @@ static bool find_constant(const rlo__dtype_info *info,
                                      : !is_complex;
 }
 
-rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
-                                   rlo_dtype_constant constant,
+rlo_status rlo_dtype_constant_bits(rlo_dtype dtype, rlo_dtype_constant constant,
                                    uint8_t out_bits[16]) {
   RLO_REQUIRE(out_bits);
   static const char *const names[] = {
@@ -169,18 +164,14 @@ rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
   };
   const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   if (info == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
   }
   if ((int)constant < RLO_DTYPE_ZERO || (int)constant > RLO_DTYPE_HIGHEST) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%d is not a constant of an element type",
-                    (int)constant);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a constant of an element type", (int)constant);
   }
   uint64_t bits = 0;
   if (!find_constant(info, constant, &bits)) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "%s has no %s", info->name, names[constant]);
+    return RLO_FAIL(RLO_UNSUPPORTED, "%s has no %s", info->name, names[constant]);
   }
   memset(out_bits, 0, 16);
   /* The host is little-endian: base/version.c. */
@@ -195,8 +186,7 @@ static bool has_class(rlo_dtype dtype, rlo_dtype_class wanted) {
 }
 
 bool rlo_dtype_is_integral(rlo_dtype dtype) {
-  return has_class(dtype, RLO_DTYPE_CLASS_SIGNED) ||
-         has_class(dtype, RLO_DTYPE_CLASS_UNSIGNED);
+  return has_class(dtype, RLO_DTYPE_CLASS_SIGNED) || has_class(dtype, RLO_DTYPE_CLASS_UNSIGNED);
 }
 
 bool rlo_dtype_is_floating(rlo_dtype dtype) {
@@ -208,8 +198,7 @@ bool rlo_dtype_is_complex(rlo_dtype dtype) {
 }
 
 bool rlo_dtype_is_signed(rlo_dtype dtype) {
-  return has_class(dtype, RLO_DTYPE_CLASS_SIGNED) ||
-         rlo_dtype_is_complex(dtype) ||
+  return has_class(dtype, RLO_DTYPE_CLASS_SIGNED) || rlo_dtype_is_complex(dtype) ||
          (rlo_dtype_is_floating(dtype) && !row_of(dtype)->format.is_unsigned);
 }
 
@@ -239,9 +228,8 @@ static reach reach_of(const rlo__dtype_info *info) {
   const bool has_subnormals = !info->format.is_unsigned;
   /* The NaN of "fn" is the last pattern of the mantissa, or of the exponent if
    * there is no mantissa. */
-  const bool is_last_exponent_used =
-      info->format.specials != RLO__FLOAT_IEEE &&
-      !(info->format.specials == RLO__FLOAT_FN && mantissa == 0);
+  const bool is_last_exponent_used = info->format.specials != RLO__FLOAT_IEEE &&
+                                     !(info->format.specials == RLO__FLOAT_FN && mantissa == 0);
   const int32_t exponents = 1 << info->format.exponent_bits;
   return (reach){
       .top = exponents - (is_last_exponent_used ? 1 : 2) - info->format.bias,
@@ -261,23 +249,18 @@ static bool has_negative_zero(const rlo__dtype_info *info) {
   return !info->format.is_unsigned && info->format.specials != RLO__FLOAT_FNUZ;
 }
 
-static bool float_fits_float(const rlo__dtype_info *from,
-                             const rlo__dtype_info *to) {
+static bool float_fits_float(const rlo__dtype_info *from, const rlo__dtype_info *to) {
   const reach need = reach_of(from);
   const reach room = reach_of(to);
   const bool has_zero = !from->format.is_unsigned;
   return need.bottom >= room.bottom && need.top <= room.top &&
          from->format.mantissa_bits <= to->format.mantissa_bits &&
-         (!has_zero || !to->format.is_unsigned) &&
-         (!has_infinity(from) || has_infinity(to)) &&
-         (!has_nan(from) || has_nan(to)) &&
-         (!has_negative_zero(from) || has_negative_zero(to));
+         (!has_zero || !to->format.is_unsigned) && (!has_infinity(from) || has_infinity(to)) &&
+         (!has_nan(from) || has_nan(to)) && (!has_negative_zero(from) || has_negative_zero(to));
 }
 
 /* Integers below 2^magnitude_bits, down to -2^magnitude_bits if is_signed. */
-static bool integer_fits_float(int32_t magnitude_bits,
-                               bool is_signed,
-                               const rlo__dtype_info *to) {
+static bool integer_fits_float(int32_t magnitude_bits, bool is_signed, const rlo__dtype_info *to) {
   const reach room = reach_of(to);
   /* 2^n - 1 needs n - 1 bits of mantissa, -2^n needs the exponent n. */
   const int32_t last = magnitude_bits - 1;
@@ -286,8 +269,7 @@ static bool integer_fits_float(int32_t magnitude_bits,
          room.top >= (is_signed ? magnitude_bits : last) && room.bottom <= 0;
 }
 
-static bool integer_fits_integer(int32_t magnitude_bits,
-                                 bool is_signed,
+static bool integer_fits_integer(int32_t magnitude_bits, bool is_signed,
                                  const rlo__dtype_info *to) {
   bool to_signed = to->class_of == RLO_DTYPE_CLASS_SIGNED;
   int32_t room = to->value_bits - (to_signed ? 1 : 0);
@@ -314,8 +296,7 @@ bool rlo_dtype_can_upcast(rlo_dtype from, rlo_dtype to) {
   return from == to ||
          (rlo_dtype_is_floating(to)
               ? integer_fits_float(magnitude_bits, is_signed, room)
-              : rlo_dtype_is_integral(to) &&
-                    integer_fits_integer(magnitude_bits, is_signed, room));
+              : rlo_dtype_is_integral(to) && integer_fits_integer(magnitude_bits, is_signed, room));
 }
 
 /* Numbers that decide which type has the higher precision, in this order.
@@ -325,13 +306,11 @@ typedef struct precision {
 } precision;
 
 static precision precision_of(rlo_dtype dtype) {
-  const rlo_dtype part =
-      rlo_dtype_is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
+  const rlo_dtype part = rlo_dtype_is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
   const rlo__dtype_info *info = row_of(part);
   const bool is_float = rlo_dtype_is_floating(part);
   return (precision){{is_float ? reach_of(info).top : INT32_MIN,
-                      is_float ? info->format.mantissa_bits : -1,
-                      rlo_dtype_value_bits(dtype),
+                      is_float ? info->format.mantissa_bits : -1, rlo_dtype_value_bits(dtype),
                       rlo_dtype_is_signed(part)}};
 }
 

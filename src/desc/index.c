@@ -14,36 +14,28 @@ static rlo_status map_of(const rlo_shape *shape, rlo_address_map *out_address) {
   return rlo__address_make(shape, out_address);
 }
 
-rlo_status rlo_index_to_linear(const rlo_shape *shape,
-                               const int64_t *index,
-                               int64_t *out_slot) {
+rlo_status rlo_index_to_linear(const rlo_shape *shape, const int64_t *index, int64_t *out_slot) {
   RLO_REQUIRE(shape, out_slot);
   RLO_REQUIRE_LIST(index, shape->rank);
   rlo_address_map address;
   RLO_TRY(map_of(shape, &address));
   for (int32_t k = 0; k < shape->rank; ++k) {
     if (index[k] < 0 || index[k] >= shape->dims[k]) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "index[%d]=%lld is outside dimension %d of size %lld",
-                      k,
-                      (long long)index[k],
-                      k,
-                      (long long)shape->dims[k]);
+      return RLO_FAIL(RLO_OUT_OF_RANGE, "index[%d]=%lld is outside dimension %d of size %lld", k,
+                      (long long)index[k], k, (long long)shape->dims[k]);
     }
   }
   *out_slot = rlo__address_slot(&address, index);
   return RLO_OK;
 }
 
-rlo_status rlo_address_map_make(const rlo_shape *shape,
-                                rlo_address_map *out_map) {
+rlo_status rlo_address_map_make(const rlo_shape *shape, rlo_address_map *out_map) {
   RLO_REQUIRE(shape, out_map);
   memset(out_map, 0, sizeof *out_map);
   return map_of(shape, out_map);
 }
 
-int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map,
-                                      const int64_t *index) {
+int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map, const int64_t *index) {
   if (map == NULL || (index == NULL && map->rank > 0)) {
     return 0;
   }
@@ -52,23 +44,19 @@ int64_t rlo_address_map_slot_by_steps(const rlo_address_map *map,
 
 /* Finds the index of a slot of a strided map by division, the widest stride
  * first. */
-static rlo_status strided_index(const rlo_address_map *address,
-                                int64_t slot,
-                                int64_t *out_index,
+static rlo_status strided_index(const rlo_address_map *address, int64_t slot, int64_t *out_index,
                                 bool *out_is_element) {
   rlo__stride list[RLO_ADDRESS_MAP_MAX_LEAVES];
   int32_t count = 0;
   int64_t rest = slot - address->offset;
   for (int32_t p = 0; p < address->num_leaves; ++p) {
     if (address->leaves[p].extent != 1) {
-      list[count++] = (rlo__stride){address->leaves[p].extent,
-                                    address->leaves[p].stride,
+      list[count++] = (rlo__stride){address->leaves[p].extent, address->leaves[p].stride,
                                     address->leaves[p].var};
     }
   }
   if (!rlo__strides_are_distinct(list, count)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the elements of this strided layout may share slots");
+    return RLO_FAIL(RLO_UNSUPPORTED, "the elements of this strided layout may share slots");
   }
   for (int32_t i = 0; i < count; ++i) {
     /* The lowest slot of a reversed dimension is that of its last element. */
@@ -86,8 +74,7 @@ static rlo_status strided_index(const rlo_address_map *address,
       return RLO_OK;
     }
     rest -= coordinate * width;
-    index[list[i].dim] =
-        is_reversed ? list[i].extent - 1 - coordinate : coordinate;
+    index[list[i].dim] = is_reversed ? list[i].extent - 1 - coordinate : coordinate;
   }
   if (rest != 0) {
     return RLO_OK;
@@ -99,16 +86,12 @@ static rlo_status strided_index(const rlo_address_map *address,
   return RLO_OK;
 }
 
-rlo_status rlo_address_map_element(const rlo_address_map *map,
-                                   int64_t slot,
-                                   int64_t *out_index,
+rlo_status rlo_address_map_element(const rlo_address_map *map, int64_t slot, int64_t *out_index,
                                    bool *out_is_element) {
   RLO_REQUIRE(map, out_is_element);
   RLO_REQUIRE_LIST(out_index, map->rank);
   if (slot < 0 || slot >= map->slots) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "slot %lld is outside the %lld slots",
-                    (long long)slot,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "slot %lld is outside the %lld slots", (long long)slot,
                     (long long)map->slots);
   }
   if (!map->is_dense) {
@@ -118,9 +101,7 @@ rlo_status rlo_address_map_element(const rlo_address_map *map,
   return RLO_OK;
 }
 
-rlo_status rlo_index_from_linear(const rlo_shape *shape,
-                                 int64_t slot,
-                                 int64_t *out_index,
+rlo_status rlo_index_from_linear(const rlo_shape *shape, int64_t slot, int64_t *out_index,
                                  bool *out_is_element) {
   RLO_REQUIRE(shape, out_is_element);
   RLO_REQUIRE_LIST(out_index, shape->rank);
@@ -175,47 +156,32 @@ typedef struct walk_dim {
   int64_t step;
 } walk_dim;
 
-static rlo_status make_dim(const rlo_shape *shape,
-                           int32_t k,
-                           walk_dim dim,
-                           walk_dim *out_dim) {
+static rlo_status make_dim(const rlo_shape *shape, int32_t k, walk_dim dim, walk_dim *out_dim) {
   int64_t count = dim.visits;
   if (dim.base < 0 || count < 0 || dim.step < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "dimension %d: base %lld, count %lld or step %lld is "
                     "negative",
-                    k,
-                    (long long)dim.base,
-                    (long long)count,
-                    (long long)dim.step);
+                    k, (long long)dim.base, (long long)count, (long long)dim.step);
   }
   if (dim.step == 0 && count != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "dimension %d: step 0 never gets through count %lld",
-                    k,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "dimension %d: step 0 never gets through count %lld", k,
                     (long long)count);
   }
   dim.visits = dim.step == 0 ? 1 : rlo__ceil_div(count, dim.step);
   int64_t last = dim.base;
   if (dim.visits > 0 &&
-      (!rlo__mul_add(dim.base, dim.visits - 1, dim.step, &last) ||
-       last >= shape->dims[k])) {
+      (!rlo__mul_add(dim.base, dim.visits - 1, dim.step, &last) || last >= shape->dims[k])) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "dimension %d: base %lld and count %lld reach beyond its "
                     "size %lld",
-                    k,
-                    (long long)dim.base,
-                    (long long)count,
-                    (long long)shape->dims[k]);
+                    k, (long long)dim.base, (long long)count, (long long)shape->dims[k]);
   }
   *out_dim = dim;
   return RLO_OK;
 }
 
-static rlo_status walk(int32_t rank,
-                       const walk_dim *dims,
-                       const int32_t *order,
-                       rlo_index_fn visit,
+static rlo_status walk(int32_t rank, const walk_dim *dims, const int32_t *order, rlo_index_fn visit,
                        void *payload) {
   int64_t index[RLO_MAX_RANK] = {0};
   int64_t place[RLO_MAX_RANK] = {0};
@@ -244,11 +210,8 @@ static rlo_status walk(int32_t rank,
   }
 }
 
-rlo_status rlo_shape_for_each_index(const rlo_shape *shape,
-                                    const int64_t *base,
-                                    const int64_t *count,
-                                    const int64_t *step,
-                                    rlo_index_fn visit,
+rlo_status rlo_shape_for_each_index(const rlo_shape *shape, const int64_t *base,
+                                    const int64_t *count, const int64_t *step, rlo_index_fn visit,
                                     void *payload) {
   RLO_REQUIRE(shape, visit);
   RLO_TRY(rlo_shape_validate(shape));
@@ -256,8 +219,7 @@ rlo_status rlo_shape_for_each_index(const rlo_shape *shape,
   int32_t order[RLO_MAX_RANK];
   bool is_empty = false;
   for (int32_t k = 0; k < shape->rank; ++k) {
-    walk_dim dim = {base != NULL ? base[k] : 0,
-                    count != NULL ? count[k] : shape->dims[k],
+    walk_dim dim = {base != NULL ? base[k] : 0, count != NULL ? count[k] : shape->dims[k],
                     step != NULL ? step[k] : 1};
     RLO_TRY(make_dim(shape, k, dim, &dims[k]));
     is_empty = is_empty || dims[k].visits == 0;

@@ -27,14 +27,11 @@ rlo_layout rlo_layout_column_major(int32_t rank) {
   return make_layout(rank, false);
 }
 
-static rlo_status check_minor_to_major(const int32_t *minor_to_major,
-                                       int32_t rank) {
-  return rlo__status_prefix(rlo_permutation_validate(minor_to_major, rank),
-                            "minor_to_major: ");
+static rlo_status check_minor_to_major(const int32_t *minor_to_major, int32_t rank) {
+  return rlo__status_prefix(rlo_permutation_validate(minor_to_major, rank), "minor_to_major: ");
 }
 
-rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
-                                          int32_t rank,
+rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major, int32_t rank,
                                           rlo_layout *out_layout) {
   RLO_REQUIRE(out_layout);
   RLO_REQUIRE_LIST(minor_to_major, rank);
@@ -42,9 +39,7 @@ rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
   RLO_TRY(check_minor_to_major(minor_to_major, rank));
   memset(out_layout, 0, sizeof *out_layout);
   if (rank > 0) {
-    memcpy(out_layout->minor_to_major,
-           minor_to_major,
-           (size_t)rank * sizeof minor_to_major[0]);
+    memcpy(out_layout->minor_to_major, minor_to_major, (size_t)rank * sizeof minor_to_major[0]);
   }
   return RLO_OK;
 }
@@ -54,36 +49,27 @@ static rlo_status check_tile(const int64_t *dims, int32_t rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a tile needs at least 1 dimension");
   }
   if (rank > RLO_MAX_TILE_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a tile of %d dimensions is beyond the limit of %d",
-                    rank,
+    return RLO_FAIL(RLO_UNSUPPORTED, "a tile of %d dimensions is beyond the limit of %d", rank,
                     RLO_MAX_TILE_RANK);
   }
   for (int32_t k = 0; k < rank; ++k) {
     if (dims[k] < 1 && dims[k] != RLO_TILE_COMBINE) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "tile dimension %d of size %lld is below 1",
-                      k,
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "tile dimension %d of size %lld is below 1", k,
                       (long long)dims[k]);
     }
   }
   if (dims[rank - 1] == RLO_TILE_COMBINE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "tile dimension %d, the last, cannot be '*'",
-                    rank - 1);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "tile dimension %d, the last, cannot be '*'", rank - 1);
   }
   return RLO_OK;
 }
 
-rlo_status rlo_layout_add_tile(rlo_layout *layout,
-                               const int64_t *dims,
-                               int32_t rank) {
+rlo_status rlo_layout_add_tile(rlo_layout *layout, const int64_t *dims, int32_t rank) {
   RLO_REQUIRE(layout);
   RLO_REQUIRE_LIST(dims, rank);
   RLO_TRY(check_tile(dims, rank));
   if (layout->num_tiles < 0 || layout->num_tiles >= RLO_MAX_TILES) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "more than %d tiles in one layout", RLO_MAX_TILES);
+    return RLO_FAIL(RLO_UNSUPPORTED, "more than %d tiles in one layout", RLO_MAX_TILES);
   }
   rlo_tile *tile = &layout->tiles[layout->num_tiles++];
   memset(tile, 0, sizeof *tile);
@@ -93,13 +79,10 @@ rlo_status rlo_layout_add_tile(rlo_layout *layout,
 }
 
 int64_t rlo__layout_element_bits(const rlo_layout *layout, rlo_dtype dtype) {
-  return layout->element_size_bits != 0 ? layout->element_size_bits
-                                        : rlo_dtype_storage_bits(dtype);
+  return layout->element_size_bits != 0 ? layout->element_size_bits : rlo_dtype_storage_bits(dtype);
 }
 
-rlo_status rlo__layout_fill_bits(const rlo_layout *layout,
-                                 rlo_dtype dtype,
-                                 uint8_t out_bits[16],
+rlo_status rlo__layout_fill_bits(const rlo_layout *layout, rlo_dtype dtype, uint8_t out_bits[16],
                                  bool *out_known) {
   static const rlo_dtype_constant constants[] = {
       [RLO_FILL_ZERO] = RLO_DTYPE_ZERO,
@@ -116,8 +99,8 @@ rlo_status rlo__layout_fill_bits(const rlo_layout *layout,
   if (fill == RLO_FILL_BITS) {
     memcpy(out_bits, layout->fill_bits, 16);
   } else if (is_known) {
-    RLO_TRY(rlo__status_prefix(
-        rlo_dtype_constant_bits(dtype, constants[fill], out_bits), "fill: "));
+    RLO_TRY(
+        rlo__status_prefix(rlo_dtype_constant_bits(dtype, constants[fill], out_bits), "fill: "));
   }
   *out_known = is_known;
   return RLO_OK;
@@ -136,15 +119,13 @@ static rlo_status check_fill(const rlo_layout *layout, rlo_dtype dtype) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "bit %lld of the fill lies beyond the %lld bits of an "
                       "element",
-                      (long long)bit,
-                      (long long)element_bits);
+                      (long long)bit, (long long)element_bits);
     }
   }
   return RLO_OK;
 }
 
-static rlo_status check_element_size(const rlo_layout *layout,
-                                     rlo_dtype dtype) {
+static rlo_status check_element_size(const rlo_layout *layout, rlo_dtype dtype) {
   int64_t bits = layout->element_size_bits;
   if (bits == 0) {
     return RLO_OK;
@@ -153,39 +134,28 @@ static rlo_status check_element_size(const rlo_layout *layout,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "an element size of %lld bits cannot hold the %d bits of "
                     "%s",
-                    (long long)bits,
-                    rlo_dtype_value_bits(dtype),
-                    rlo_dtype_name(dtype));
+                    (long long)bits, rlo_dtype_value_bits(dtype), rlo_dtype_name(dtype));
   }
   if (bits > RLO__MAX_ELEMENT_BITS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an element size of %lld bits is beyond the limit of %d",
-                    (long long)bits,
-                    RLO__MAX_ELEMENT_BITS);
+    return RLO_FAIL(RLO_UNSUPPORTED, "an element size of %lld bits is beyond the limit of %d",
+                    (long long)bits, RLO__MAX_ELEMENT_BITS);
   }
   return RLO_OK;
 }
 
 /* Checks the cut points alone, not the dimension. */
-static rlo_status check_split(int32_t dimension,
-                              const int64_t *indices,
-                              int32_t count) {
+static rlo_status check_split(int32_t dimension, const int64_t *indices, int32_t count) {
   if (dimension < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "split of dimension %d: it is negative",
-                    dimension);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "split of dimension %d: it is negative", dimension);
   }
   if (count > RLO_MAX_SPLIT_INDICES) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "split of dimension %d: %d cut points are beyond the limit "
                     "of %d",
-                    dimension,
-                    count,
-                    RLO_MAX_SPLIT_INDICES);
+                    dimension, count, RLO_MAX_SPLIT_INDICES);
   }
   if (count < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "split of dimension %d: it needs at least 1 cut point",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "split of dimension %d: it needs at least 1 cut point",
                     dimension);
   }
   for (int32_t i = 0; i < count; ++i) {
@@ -194,37 +164,28 @@ static rlo_status check_split(int32_t dimension,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "split of dimension %d: cut point %lld is not above "
                       "%lld; they must be above 0 and strictly increasing",
-                      dimension,
-                      (long long)indices[i],
-                      (long long)before);
+                      dimension, (long long)indices[i], (long long)before);
     }
   }
   return RLO_OK;
 }
 
-static rlo_status check_split_is_new(const rlo_layout *layout,
-                                     int32_t count,
-                                     int32_t dimension) {
+static rlo_status check_split_is_new(const rlo_layout *layout, int32_t count, int32_t dimension) {
   for (int32_t s = 0; s < count; ++s) {
     if (layout->split_configs[s].dimension == dimension) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT, "dimension %d is split twice", dimension);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "dimension %d is split twice", dimension);
     }
   }
   return RLO_OK;
 }
 
-rlo_status rlo_layout_add_split(rlo_layout *layout,
-                                int32_t dimension,
-                                const int64_t *indices,
+rlo_status rlo_layout_add_split(rlo_layout *layout, int32_t dimension, const int64_t *indices,
                                 int32_t count) {
   RLO_REQUIRE(layout);
   RLO_REQUIRE_LIST(indices, count);
   RLO_TRY(check_split(dimension, indices, count));
-  if (layout->num_split_configs < 0 ||
-      layout->num_split_configs >= RLO_MAX_RANK) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "more than %d splits in one layout", RLO_MAX_RANK);
+  if (layout->num_split_configs < 0 || layout->num_split_configs >= RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "more than %d splits in one layout", RLO_MAX_RANK);
   }
   RLO_TRY(check_split_is_new(layout, layout->num_split_configs, dimension));
   rlo_split_config *split = &layout->split_configs[layout->num_split_configs++];
@@ -235,23 +196,17 @@ rlo_status rlo_layout_add_split(rlo_layout *layout,
   return RLO_OK;
 }
 
-static rlo_status check_splits(const rlo_layout *layout,
-                               const int64_t *dims,
-                               int32_t rank) {
-  if (layout->num_split_configs < 0 ||
-      layout->num_split_configs > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a layout cannot have %d splits",
+static rlo_status check_splits(const rlo_layout *layout, const int64_t *dims, int32_t rank) {
+  if (layout->num_split_configs < 0 || layout->num_split_configs > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a layout cannot have %d splits",
                     layout->num_split_configs);
   }
   for (int32_t s = 0; s < layout->num_split_configs; ++s) {
     const rlo_split_config *split = &layout->split_configs[s];
     RLO_TRY(check_split(split->dimension, split->indices, split->num_indices));
     if (split->dimension >= rank) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "split of dimension %d: the rank is %d",
-                      split->dimension,
-                      rank);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "split of dimension %d: the rank is %d",
+                      split->dimension, rank);
     }
     RLO_TRY(check_split_is_new(layout, s, split->dimension));
     int64_t size = dims[layout->minor_to_major[rank - 1 - split->dimension]];
@@ -259,8 +214,7 @@ static rlo_status check_splits(const rlo_layout *layout,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "split of dimension %d: cut point %lld is not below its "
                       "size %lld",
-                      split->dimension,
-                      (long long)split->indices[split->num_indices - 1],
+                      split->dimension, (long long)split->indices[split->num_indices - 1],
                       (long long)size);
     }
   }
@@ -270,12 +224,10 @@ static rlo_status check_splits(const rlo_layout *layout,
 /* Checks fields without a meaning here, and those of sparse layouts. */
 static rlo_status check_carried(const rlo_layout *layout) {
   if (layout->metadata_prefix_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a metadata prefix of %lld bytes is negative",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a metadata prefix of %lld bytes is negative",
                     (long long)layout->metadata_prefix_bytes);
   }
-  if (layout->index_dtype != RLO_DTYPE_INVALID ||
-      layout->pointer_dtype != RLO_DTYPE_INVALID) {
+  if (layout->index_dtype != RLO_DTYPE_INVALID || layout->pointer_dtype != RLO_DTYPE_INVALID) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "only sparse arrays have an index or a pointer type, and "
                     "they are not supported");
@@ -283,9 +235,7 @@ static rlo_status check_carried(const rlo_layout *layout) {
   return RLO_OK;
 }
 
-static rlo_status check_dense(const rlo_layout *layout,
-                              const int64_t *dims,
-                              int32_t rank,
+static rlo_status check_dense(const rlo_layout *layout, const int64_t *dims, int32_t rank,
                               rlo_dtype dtype) {
   RLO_TRY(check_minor_to_major(layout->minor_to_major, rank));
   for (int32_t k = 0; layout->has_padded_dimensions && k < rank; ++k) {
@@ -293,31 +243,22 @@ static rlo_status check_dense(const rlo_layout *layout,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "padded_dimensions[%d]=%lld is below dimension %d of "
                       "size %lld",
-                      k,
-                      (long long)layout->padded_dimensions[k],
-                      k,
-                      (long long)dims[k]);
+                      k, (long long)layout->padded_dimensions[k], k, (long long)dims[k]);
     }
   }
   if (layout->num_tiles < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a layout cannot have %d tiles",
-                    layout->num_tiles);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a layout cannot have %d tiles", layout->num_tiles);
   }
   if (layout->num_tiles > RLO_MAX_TILES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%d tiles are beyond the limit of %d",
-                    layout->num_tiles,
+    return RLO_FAIL(RLO_UNSUPPORTED, "%d tiles are beyond the limit of %d", layout->num_tiles,
                     RLO_MAX_TILES);
   }
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     const rlo_tile *tile = &layout->tiles[t];
-    RLO_TRY(
-        rlo__status_prefix(check_tile(tile->dims, tile->rank), "tile %d: ", t));
+    RLO_TRY(rlo__status_prefix(check_tile(tile->dims, tile->rank), "tile %d: ", t));
   }
   if (layout->tail_alignment_elems < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a tail alignment of %lld elements is negative",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a tail alignment of %lld elements is negative",
                     (long long)layout->tail_alignment_elems);
   }
   RLO_TRY(check_splits(layout, dims, rank));
@@ -330,29 +271,25 @@ static bool has_tail_alignment(const rlo_layout *layout) {
 
 /* Rejects fields that a strided layout would ignore. */
 static rlo_status check_strided(const rlo_layout *layout) {
-  const char *unsupported = layout->has_padded_dimensions ? "padded dimensions"
-                            : layout->num_tiles != 0      ? "tiles"
-                            : has_tail_alignment(layout)  ? "a tail alignment"
+  const char *unsupported = layout->has_padded_dimensions      ? "padded dimensions"
+                            : layout->num_tiles != 0           ? "tiles"
+                            : has_tail_alignment(layout)       ? "a tail alignment"
                             : layout->fill != RLO_FILL_INVALID ? "a fill"
                             : layout->num_split_configs != 0   ? "splits"
                                                                : NULL;
   if (unsupported != NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "a strided layout cannot have %s", unsupported);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a strided layout cannot have %s", unsupported);
   }
   return RLO_OK;
 }
 
-rlo_status rlo_layout_validate(const rlo_layout *layout,
-                               const int64_t *dims,
-                               int32_t rank,
+rlo_status rlo_layout_validate(const rlo_layout *layout, const int64_t *dims, int32_t rank,
                                rlo_dtype dtype) {
   RLO_REQUIRE(layout);
   RLO_REQUIRE_LIST(dims, rank);
   RLO_TRY(rlo__rank_check(rank));
   if (!rlo_dtype_is_valid(dtype)) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
   }
   for (int32_t k = 0; k < rank; ++k) {
     if (dims[k] == RLO_DIM_UNBOUNDED) {
@@ -371,9 +308,7 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
     case RLO_LAYOUT_STRIDED:
       return check_strided(layout);
     default:
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%d is not a kind of layout",
-                      (int)layout->kind);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a kind of layout", (int)layout->kind);
   }
 }
 
@@ -394,6 +329,5 @@ bool rlo_layout_is_row_major(const rlo_layout *layout, int32_t rank) {
 
 bool rlo_layout_is_column_major(const rlo_layout *layout, int32_t rank) {
   RLO_REQUIRE_OR(false, layout);
-  return is_plain(layout) &&
-         rlo_permutation_is_identity(layout->minor_to_major, rank);
+  return is_plain(layout) && rlo_permutation_is_identity(layout->minor_to_major, rank);
 }

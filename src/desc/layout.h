@@ -15,9 +15,7 @@ int64_t rlo__layout_element_bits(const rlo_layout *layout, rlo_dtype dtype);
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a fill outside rlo_fill;
  *         RLO_UNSUPPORTED if the type lacks the value.
  */
-RLO_NODISCARD rlo_status rlo__layout_fill_bits(const rlo_layout *layout,
-                                               rlo_dtype dtype,
-                                               uint8_t out_bits[16],
-                                               bool *out_known);
+RLO_NODISCARD rlo_status rlo__layout_fill_bits(const rlo_layout *layout, rlo_dtype dtype,
+                                               uint8_t out_bits[16], bool *out_known);
 
 #endif

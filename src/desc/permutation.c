@@ -21,31 +21,23 @@ static int32_t find_fault(const int32_t *p, int32_t size, int32_t *out_twin) {
 
 bool rlo_permutation_is_valid(const int32_t *p, int32_t size) {
   int32_t twin;
-  return size >= 0 && (size == 0 || p != NULL) &&
-         find_fault(p, size, &twin) == size;
+  return size >= 0 && (size == 0 || p != NULL) && find_fault(p, size, &twin) == size;
 }
 
 rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
   RLO_REQUIRE_LIST(p, size);
   if (size < 0) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "a permutation cannot have %d entries", size);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a permutation cannot have %d entries", size);
   }
   int32_t twin = -1;
   const int32_t i = find_fault(p, size, &twin);
   if (i == size) {
     return RLO_OK;
   }
-  return twin < 0 ? RLO_FAIL(RLO_INVALID_ARGUMENT,
-                             "permutation[%d]=%d is out of range for rank %d",
-                             i,
-                             p[i],
-                             size)
-                  : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                             "permutation[%d]=%d repeats permutation[%d]",
-                             i,
-                             p[i],
-                             twin);
+  return twin < 0 ? RLO_FAIL(RLO_INVALID_ARGUMENT, "permutation[%d]=%d is out of range for rank %d",
+                             i, p[i], size)
+                  : RLO_FAIL(RLO_INVALID_ARGUMENT, "permutation[%d]=%d repeats permutation[%d]", i,
+                             p[i], twin);
 }
 
 /* Tells if two entries name one dimension, each from the beginning or the end.
@@ -54,9 +46,7 @@ static bool is_same_entry(int32_t a, int32_t b, int32_t size) {
   return (a < 0 ? a + size : a) == (b < 0 ? b + size : b);
 }
 
-rlo_status rlo_permutation_normalize(const int32_t *p,
-                                     int32_t size,
-                                     int32_t *out) {
+rlo_status rlo_permutation_normalize(const int32_t *p, int32_t size, int32_t *out) {
   if (size < 0 || (size > 0 && p == NULL)) {
     return rlo_permutation_validate(p, size);
   }
@@ -68,22 +58,14 @@ rlo_status rlo_permutation_normalize(const int32_t *p,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "permutation[%d]=%d is out of range for rank %d; %d to "
                       "%d are possible",
-                      i,
-                      p[i],
-                      size,
-                      -size,
-                      size - 1);
+                      i, p[i], size, -size, size - 1);
     }
     for (int32_t j = 0; j < i; ++j) {
       if (is_same_entry(p[i], p[j], size)) {
         return RLO_FAIL(RLO_INVALID_ARGUMENT,
                         "permutation[%d]=%d and permutation[%d]=%d are one "
                         "and the same dimension of rank %d",
-                        j,
-                        p[j],
-                        i,
-                        p[i],
-                        size);
+                        j, p[j], i, p[i], size);
       }
     }
     out[i] = p[i] < 0 ? p[i] + size : p[i];
@@ -112,9 +94,7 @@ void rlo_permutation_inverse(const int32_t *p, int32_t size, int32_t *out) {
   }
 }
 
-void rlo_permutation_compose(const int32_t *first,
-                             const int32_t *second,
-                             int32_t size,
+void rlo_permutation_compose(const int32_t *first, const int32_t *second, int32_t size,
                              int32_t *out) {
   if (size > 0 && (first == NULL || second == NULL || out == NULL)) {
     return;
@@ -124,10 +104,7 @@ void rlo_permutation_compose(const int32_t *first,
   }
 }
 
-void rlo_permutation_apply(const int32_t *p,
-                           int32_t size,
-                           const int64_t *in,
-                           int64_t *out) {
+void rlo_permutation_apply(const int32_t *p, int32_t size, const int64_t *in, int64_t *out) {
   if (size > 0 && (p == NULL || in == NULL || out == NULL)) {
     return;
   }
@@ -136,9 +113,7 @@ void rlo_permutation_apply(const int32_t *p,
   }
 }
 
-void rlo_permutation_apply_inverse(const int32_t *p,
-                                   int32_t size,
-                                   const int64_t *in,
+void rlo_permutation_apply_inverse(const int32_t *p, int32_t size, const int64_t *in,
                                    int64_t *out) {
   if (size > 0 && (p == NULL || in == NULL || out == NULL)) {
     return;
@@ -150,16 +125,12 @@ void rlo_permutation_apply_inverse(const int32_t *p,
 
 static rlo_status check_place(const char *name, int32_t place, int32_t size) {
   if (place < 0 || place >= size) {
-    return RLO_FAIL(
-        RLO_OUT_OF_RANGE, "%s=%d is outside the %d entries", name, place, size);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s=%d is outside the %d entries", name, place, size);
   }
   return RLO_OK;
 }
 
-rlo_status rlo_permutation_move_element(int32_t *entries,
-                                        int32_t size,
-                                        int32_t from,
-                                        int32_t to) {
+rlo_status rlo_permutation_move_element(int32_t *entries, int32_t size, int32_t from, int32_t to) {
   RLO_REQUIRE_LIST(entries, size);
   RLO_TRY(check_place("from", from, size));
   RLO_TRY(check_place("to", to, size));

@@ -31,11 +31,9 @@ static bool bytes_of(int64_t count, int64_t element_bits, int64_t *out_bytes) {
 }
 
 /* Checks every rule of a shape, and gives the results that this takes. */
-static rlo_status measure(const rlo_shape *shape,
-                          rlo_address_map *out_address,
+static rlo_status measure(const rlo_shape *shape, rlo_address_map *out_address,
                           rlo_shape_extent *out_extent) {
-  RLO_TRY(rlo_layout_validate(
-      &shape->layout, shape->dims, shape->rank, shape->dtype));
+  RLO_TRY(rlo_layout_validate(&shape->layout, shape->dims, shape->rank, shape->dtype));
   RLO_TRY(rlo__address_make(shape, out_address));
   rlo_shape_extent extent = {
       .slots = out_address->slots,
@@ -43,24 +41,18 @@ static rlo_status measure(const rlo_shape *shape,
   };
   if (!rlo__dims_product(shape->dims, shape->rank, &extent.elements) ||
       !bytes_of(extent.elements, extent.element_bits, &extent.bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the bits of the array's elements do not fit 64 bits");
+    return RLO_FAIL(RLO_OVERFLOW, "the bits of the array's elements do not fit 64 bits");
   }
   if (!bytes_of(extent.slots, extent.element_bits, &extent.physical_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "%lld slots of %lld bits do not fit 64 bits",
-                    (long long)extent.slots,
-                    (long long)extent.element_bits);
+    return RLO_FAIL(RLO_OVERFLOW, "%lld slots of %lld bits do not fit 64 bits",
+                    (long long)extent.slots, (long long)extent.element_bits);
   }
   *out_extent = extent;
   return RLO_OK;
 }
 
 /* A shape without a layout as yet; not validated. */
-static void begin(rlo_dtype dtype,
-                  const int64_t *dims,
-                  int32_t rank,
-                  rlo_shape *out_shape) {
+static void begin(rlo_dtype dtype, const int64_t *dims, int32_t rank, rlo_shape *out_shape) {
   memset(out_shape, 0, sizeof *out_shape);
   out_shape->dtype = dtype;
   out_shape->rank = rank;
@@ -69,19 +61,14 @@ static void begin(rlo_dtype dtype,
   }
 }
 
-rlo_status rlo_shape_make(rlo_dtype dtype,
-                          const int64_t *dims,
-                          int32_t rank,
+rlo_status rlo_shape_make(rlo_dtype dtype, const int64_t *dims, int32_t rank,
                           rlo_shape *out_shape) {
   rlo_layout layout = rlo_layout_row_major(rank);
   return rlo_shape_make_with_layout(dtype, dims, rank, &layout, out_shape);
 }
 
-rlo_status rlo_shape_make_with_layout(rlo_dtype dtype,
-                                      const int64_t *dims,
-                                      int32_t rank,
-                                      const rlo_layout *layout,
-                                      rlo_shape *out_shape) {
+rlo_status rlo_shape_make_with_layout(rlo_dtype dtype, const int64_t *dims, int32_t rank,
+                                      const rlo_layout *layout, rlo_shape *out_shape) {
   RLO_REQUIRE(layout, out_shape);
   RLO_REQUIRE_LIST(dims, rank);
   rlo_shape shape;
@@ -115,9 +102,7 @@ static int64_t least_size(const rlo_shape *shape, int32_t dimension) {
     int32_t place = shape->rank - 1 - split->dimension;
     bool is_here = place >= 0 && place < shape->rank && place < RLO_MAX_RANK &&
                    layout->minor_to_major[place] == dimension;
-    for (int32_t i = 0;
-         is_here && i < split->num_indices && i < RLO_MAX_SPLIT_INDICES;
-         ++i) {
+    for (int32_t i = 0; is_here && i < split->num_indices && i < RLO_MAX_SPLIT_INDICES; ++i) {
       if (split->indices[i] >= size && split->indices[i] < INT64_MAX) {
         size = split->indices[i] + 1;
       }
@@ -138,9 +123,7 @@ rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
       continue;
     }
     if (!shape->is_dynamic[k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %d has no bound but is not dynamic",
-                      k);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "dimension %d has no bound but is not dynamic", k);
     }
     if (!is_strided && shape->layout.has_padded_dimensions) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -153,19 +136,15 @@ rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
   return rlo_shape_validate(&bounded);
 }
 
-rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
-                                  const int64_t *dims,
-                                  const bool *is_dynamic,
-                                  int32_t rank,
-                                  rlo_shape *out_shape) {
+rlo_status rlo_shape_make_dynamic(rlo_dtype dtype, const int64_t *dims, const bool *is_dynamic,
+                                  int32_t rank, rlo_shape *out_shape) {
   RLO_REQUIRE(out_shape);
   RLO_REQUIRE_LIST(dims, rank);
   rlo_shape shape;
   begin(dtype, dims, rank, &shape);
   shape.layout = rlo_layout_row_major(rank);
   for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
-    shape.is_dynamic[k] =
-        is_dynamic != NULL ? is_dynamic[k] : dims[k] == RLO_DIM_UNBOUNDED;
+    shape.is_dynamic[k] = is_dynamic != NULL ? is_dynamic[k] : dims[k] == RLO_DIM_UNBOUNDED;
   }
   RLO_TRY(rlo_shape_validate_unbounded(&shape));
   *out_shape = shape;
@@ -179,16 +158,13 @@ rlo_status rlo_shape_validate(const rlo_shape *shape) {
   return measure(shape, &address, &extent);
 }
 
-rlo_status rlo_shape_measure(const rlo_shape *shape,
-                             rlo_shape_extent *out_extent) {
+rlo_status rlo_shape_measure(const rlo_shape *shape, rlo_shape_extent *out_extent) {
   RLO_REQUIRE(shape, out_extent);
   rlo_address_map address;
   return measure(shape, &address, out_extent);
 }
 
-rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
-                                   int64_t *out_dims,
-                                   int32_t capacity,
+rlo_status rlo_shape_physical_dims(const rlo_shape *shape, int64_t *out_dims, int32_t capacity,
                                    int32_t *out_count) {
   RLO_REQUIRE(shape, out_count);
   RLO_REQUIRE_LIST(out_dims, capacity);
@@ -196,15 +172,12 @@ rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
   rlo_shape_extent extent;
   RLO_TRY(measure(shape, &address, &extent));
   if (!address.is_dense) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a strided layout has no physical dimensions");
+    return RLO_FAIL(RLO_UNSUPPORTED, "a strided layout has no physical dimensions");
   }
   *out_count = address.num_leaves;
   if (address.num_leaves > capacity) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%d physical dimensions do not fit the room for %d",
-                    address.num_leaves,
-                    capacity);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "%d physical dimensions do not fit the room for %d",
+                    address.num_leaves, capacity);
   }
   for (int32_t p = 0; p < address.num_leaves; ++p) {
     out_dims[p] = address.leaves[p].extent;
@@ -212,10 +185,7 @@ rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_fill_bits(const rlo_shape *shape,
-                               uint8_t out_bits[16],
-                               bool *out_known) {
+rlo_status rlo_shape_fill_bits(const rlo_shape *shape, uint8_t out_bits[16], bool *out_known) {
   RLO_REQUIRE(shape, out_bits, out_known);
-  return rlo__layout_fill_bits(
-      &shape->layout, shape->dtype, out_bits, out_known);
+  return rlo__layout_fill_bits(&shape->layout, shape->dtype, out_bits, out_known);
 }

@@ -17,9 +17,7 @@ static void sort(rlo__stride *list, int32_t count) {
   for (int32_t i = 1; i < count; ++i) {
     const rlo__stride entry = list[i];
     int32_t at = i;
-    for (;
-         at > 0 && minus_width(list[at - 1].stride) > minus_width(entry.stride);
-         --at) {
+    for (; at > 0 && minus_width(list[at - 1].stride) > minus_width(entry.stride); --at) {
       list[at] = list[at - 1];
     }
     list[at] = entry;
@@ -39,9 +37,7 @@ bool rlo__strides_are_distinct(rlo__stride *list, int32_t count) {
   return true;
 }
 
-void rlo__layout_physical_order(const rlo_layout *layout,
-                                int32_t rank,
-                                int32_t *out_order) {
+void rlo__layout_physical_order(const rlo_layout *layout, int32_t rank, int32_t *out_order) {
   rlo__stride list[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
     list[k] = (rlo__stride){.stride = layout->strides_elems[k], .dim = k};
@@ -49,8 +45,7 @@ void rlo__layout_physical_order(const rlo_layout *layout,
   sort(list, rank);
   const bool is_dense = layout->kind == RLO_LAYOUT_DENSE;
   for (int32_t p = 0; p < rank; ++p) {
-    out_order[p] =
-        is_dense ? layout->minor_to_major[rank - 1 - p] : list[p].dim;
+    out_order[p] = is_dense ? layout->minor_to_major[rank - 1 - p] : list[p].dim;
   }
 }
 
@@ -60,11 +55,8 @@ static bool is_empty(const int64_t *dims, int32_t rank) {
 }
 
 /* Finds the positions of the lowest and the highest element. */
-static rlo_status find_range(const int64_t *dims,
-                             const int64_t *strides,
-                             int32_t rank,
-                             int64_t *out_lowest,
-                             int64_t *out_highest) {
+static rlo_status find_range(const int64_t *dims, const int64_t *strides, int32_t rank,
+                             int64_t *out_lowest, int64_t *out_highest) {
   int64_t lowest = 0;
   int64_t highest = 0;
   for (int32_t k = 0; k < rank; ++k) {
@@ -73,17 +65,13 @@ static rlo_status find_range(const int64_t *dims,
       return RLO_FAIL(RLO_OVERFLOW,
                       "dimension %d of size %lld with stride %lld reaches "
                       "beyond 64-bit positions",
-                      k,
-                      (long long)dims[k],
-                      (long long)strides[k]);
+                      k, (long long)dims[k], (long long)strides[k]);
     }
   }
   int64_t span;
   if (!rlo__sub(highest, lowest, &span) || span == INT64_MAX) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "elements from position %lld to %lld do not fit 64 bits",
-                    (long long)lowest,
-                    (long long)highest);
+    return RLO_FAIL(RLO_OVERFLOW, "elements from position %lld to %lld do not fit 64 bits",
+                    (long long)lowest, (long long)highest);
   }
   *out_lowest = lowest;
   *out_highest = highest;
@@ -93,10 +81,7 @@ static rlo_status find_range(const int64_t *dims,
 /* Sets minor_to_major from the dimensions of size > 1, which are listed major
  * to minor. Those of size 1 are placed so that the layout is row-major or, if
  * it cannot be, column-major, and otherwise as the most major ones. */
-static void place_dims(const int64_t *dims,
-                       int32_t rank,
-                       const rlo__stride *list,
-                       int32_t count,
+static void place_dims(const int64_t *dims, int32_t rank, const rlo__stride *list, int32_t count,
                        rlo_layout *layout) {
   bool is_row_major = true;
   bool is_column_major = true;
@@ -105,8 +90,7 @@ static void place_dims(const int64_t *dims,
     is_column_major = is_column_major && list[i - 1].dim > list[i].dim;
   }
   if (is_row_major || is_column_major) {
-    *layout = is_row_major ? rlo_layout_row_major(rank)
-                           : rlo_layout_column_major(rank);
+    *layout = is_row_major ? rlo_layout_row_major(rank) : rlo_layout_column_major(rank);
     return;
   }
   memset(layout, 0, sizeof *layout);
@@ -122,10 +106,7 @@ static void place_dims(const int64_t *dims,
 
 /* Makes a dimension of size 1 the most minor one, padded to `width`: the layout
  * of a column of a matrix. False if there is none. */
-static bool pad_unit_dim(const int64_t *dims,
-                         int32_t rank,
-                         int64_t width,
-                         rlo_layout *layout) {
+static bool pad_unit_dim(const int64_t *dims, int32_t rank, int64_t width, rlo_layout *layout) {
   int32_t unit = rank - 1;
   while (unit >= 0 && dims[unit] != 1) {
     --unit;
@@ -147,10 +128,7 @@ static bool pad_unit_dim(const int64_t *dims,
 }
 
 /* Finds the dense layout with these strides. False if there is none. */
-static bool find_dense(const int64_t *dims,
-                       const int64_t *strides,
-                       int32_t rank,
-                       int64_t available,
+static bool find_dense(const int64_t *dims, const int64_t *strides, int32_t rank, int64_t available,
                        rlo_layout *out_layout) {
   rlo__stride list[RLO_MAX_RANK];
   int32_t count = 0;
@@ -192,8 +170,7 @@ static bool find_dense(const int64_t *dims,
   }
   if (layout.has_padded_dimensions) {
     int64_t slots;
-    if (!rlo__mul(list[0].extent, list[0].stride, &slots) ||
-        available < slots) {
+    if (!rlo__mul(list[0].extent, list[0].stride, &slots) || available < slots) {
       return false;
     }
     layout.fill = RLO_FILL_UNKNOWN;
@@ -204,11 +181,8 @@ static bool find_dense(const int64_t *dims,
   return true;
 }
 
-rlo_status rlo_layout_from_strides(const int64_t *dims,
-                                   const int64_t *strides_elems,
-                                   int32_t rank,
-                                   int64_t available_elems,
-                                   rlo_layout *out_layout,
+rlo_status rlo_layout_from_strides(const int64_t *dims, const int64_t *strides_elems, int32_t rank,
+                                   int64_t available_elems, rlo_layout *out_layout,
                                    int64_t *out_lowest_elems) {
   RLO_REQUIRE(out_layout, out_lowest_elems);
   RLO_REQUIRE_LIST(dims, rank);
@@ -231,8 +205,7 @@ rlo_status rlo_layout_from_strides(const int64_t *dims,
         return RLO_FAIL(RLO_OVERFLOW,
                         "dimension %d of size %lld takes the number of "
                         "elements beyond 64 bits",
-                        k,
-                        (long long)dims[k]);
+                        k, (long long)dims[k]);
       }
     }
     RLO_TRY(find_range(dims, strides, rank, &lowest, &highest));
@@ -249,8 +222,7 @@ rlo_status rlo_layout_from_strides(const int64_t *dims,
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "the furthest element has position %lld, but %lld elements "
                     "are available",
-                    (long long)highest,
-                    (long long)available_elems);
+                    (long long)highest, (long long)available_elems);
   }
   *out_layout = layout;
   *out_lowest_elems = lowest;
@@ -266,12 +238,9 @@ int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bits) {
                          available_bytes % element_bits * 8 / element_bits);
 }
 
-rlo_status rlo__layout_from_byte_strides(const int64_t *dims,
-                                         const int64_t *strides_bytes,
-                                         int32_t rank,
-                                         int64_t element_bytes,
-                                         int64_t available_bytes,
-                                         rlo_layout *out_layout,
+rlo_status rlo__layout_from_byte_strides(const int64_t *dims, const int64_t *strides_bytes,
+                                         int32_t rank, int64_t element_bytes,
+                                         int64_t available_bytes, rlo_layout *out_layout,
                                          int64_t *out_lowest_elems) {
   RLO_TRY(rlo__dims_check(dims, rank));
   int64_t strides[RLO_MAX_RANK];
@@ -282,17 +251,11 @@ rlo_status rlo__layout_from_byte_strides(const int64_t *dims,
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "dimension %d has a stride of %lld bytes, which is no "
                       "whole number of elements of %lld bytes",
-                      k,
-                      (long long)strides_bytes[k],
-                      (long long)element_bytes);
+                      k, (long long)strides_bytes[k], (long long)element_bytes);
     }
     strides[k] = is_used ? strides_bytes[k] / element_bytes : 1;
   }
-  return rlo_layout_from_strides(
-      dims,
-      strides_bytes != NULL ? strides : NULL,
-      rank,
-      rlo__available_elems(available_bytes, 8 * element_bytes),
-      out_layout,
-      out_lowest_elems);
+  return rlo_layout_from_strides(dims, strides_bytes != NULL ? strides : NULL, rank,
+                                 rlo__available_elems(available_bytes, 8 * element_bytes),
+                                 out_layout, out_lowest_elems);
 }

@@ -24,16 +24,11 @@ typedef struct whole_engine {
 } whole_engine;
 
 /* Reads and checks the options; `read` has the defaults. */
-static rlo_status read_options(const rlo_engine_options *options,
-                               rlo_engine_options *read) {
-  RLO_TRY(rlo__options_read("engine options",
-                            "RLO_ENGINE_OPTIONS_INIT",
-                            options,
-                            read,
-                            sizeof *read));
+static rlo_status read_options(const rlo_engine_options *options, rlo_engine_options *read) {
+  RLO_TRY(
+      rlo__options_read("engine options", "RLO_ENGINE_OPTIONS_INIT", options, read, sizeof *read));
   if (read->plan_capacity < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a capacity of %d plans is negative",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a capacity of %d plans is negative",
                     read->plan_capacity);
   }
   if (read->plan_capacity == 0) {
@@ -42,8 +37,7 @@ static rlo_status read_options(const rlo_engine_options *options,
   return RLO_OK;
 }
 
-static rlo_status register_kernel(rlo_engine *engine,
-                                  const rlo__copy_op *op,
+static rlo_status register_kernel(rlo_engine *engine, const rlo__copy_op *op,
                                   const char *backend_name) {
   static const char *const one_result[] = {"y"};
   rlo_kernel_config config = op->kernel;
@@ -70,17 +64,13 @@ static rlo_status register_op(rlo_engine *engine, const rlo__copy_op *op) {
 }
 
 static rlo_status register_built_in(rlo_engine *engine) {
-  RLO_TRY(rlo_backend_register(
-      engine, RLO__HOST_BACKEND, rlo__backend_create, NULL, HOST_PRIORITY));
+  RLO_TRY(
+      rlo_backend_register(engine, RLO__HOST_BACKEND, rlo__backend_create, NULL, HOST_PRIORITY));
   if (engine->context != NULL) {
-    RLO_TRY(rlo_backend_register(engine,
-                                 RLO__OPENCL_BACKEND,
-                                 rlo__backend_create,
-                                 engine->context,
+    RLO_TRY(rlo_backend_register(engine, RLO__OPENCL_BACKEND, rlo__backend_create, engine->context,
                                  OPENCL_PRIORITY));
   }
-  for (const rlo__copy_op *const *list = rlo__copy_lists; *list != NULL;
-       ++list) {
+  for (const rlo__copy_op *const *list = rlo__copy_lists; *list != NULL; ++list) {
     for (const rlo__copy_op *op = *list; op->name != NULL; ++op) {
       RLO_TRY(register_op(engine, op));
     }
@@ -100,8 +90,7 @@ static void destroy(rlo_engine *engine) {
   rlo__free(whole);
 }
 
-rlo_status rlo_engine_create(const rlo_engine_options *options,
-                             rlo_engine **out_engine) {
+rlo_status rlo_engine_create(const rlo_engine_options *options, rlo_engine **out_engine) {
   RLO_REQUIRE(out_engine);
   *out_engine = NULL;
   rlo_engine_options read = RLO_ENGINE_OPTIONS_INIT;
@@ -124,8 +113,7 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
   RLO_TRY_GOTO(rlo__mutex_init(&whole->profiler.mutex));
   RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));
-  RLO_TRY_GOTO(
-      rlo__call_plans_init(&whole->plans, &whole->shapes, read.plan_capacity));
+  RLO_TRY_GOTO(rlo__call_plans_init(&whole->plans, &whole->shapes, read.plan_capacity));
   RLO_TRY_GOTO(rlo__registry_init(&whole->registry, engine, &engine->log));
   RLO_TRY_GOTO(register_built_in(engine));
   *out_engine = engine;
@@ -160,13 +148,10 @@ rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
 }
 
 int64_t rlo_engine_live_tensors(const rlo_engine *engine) {
-  return engine != NULL
-             ? rlo__usage_now(&engine->registry->usage, RLO__USAGE_TENSORS)
-             : 0;
+  return engine != NULL ? rlo__usage_now(&engine->registry->usage, RLO__USAGE_TENSORS) : 0;
 }
 
-rlo_status rlo_engine_get_memory(const rlo_engine *engine,
-                                 const char *backend_name,
+rlo_status rlo_engine_get_memory(const rlo_engine *engine, const char *backend_name,
                                  rlo_memory_info *out_info) {
   RLO_REQUIRE(engine, out_info);
   rlo__registry *registry = engine->registry;
@@ -182,8 +167,7 @@ rlo_status rlo_engine_get_memory(const rlo_engine *engine,
   }
   rlo_memory_info info;
   rlo__usage_read(usage, &info);
-  return rlo__report_write(
-      "memory info", "RLO_MEMORY_INFO_INIT", &info, out_info, sizeof info);
+  return rlo__report_write("memory info", "RLO_MEMORY_INFO_INIT", &info, out_info, sizeof info);
 }
 
 void rlo_engine_reset_peaks(rlo_engine *engine) {
@@ -192,8 +176,7 @@ void rlo_engine_reset_peaks(rlo_engine *engine) {
   }
 }
 
-rlo_status rlo_engine_get_stats(const rlo_engine *engine,
-                                rlo_engine_stats *out_stats) {
+rlo_status rlo_engine_get_stats(const rlo_engine *engine, rlo_engine_stats *out_stats) {
   RLO_REQUIRE(engine, out_stats);
   const rlo__call_plans *plans = engine->plans;
   const rlo_engine_stats stats = {
@@ -204,8 +187,7 @@ rlo_status rlo_engine_get_stats(const rlo_engine *engine,
       .pending = rlo__engine_counted(engine, RLO__COUNT_PENDING),
       .materialized = rlo__engine_counted(engine, RLO__COUNT_MATERIALIZED),
       .plan_hits = atomic_load_explicit(&plans->hits, memory_order_relaxed),
-      .plan_misses =
-          atomic_load_explicit(&plans->misses, memory_order_relaxed)};
-  return rlo__report_write(
-      "engine stats", "RLO_ENGINE_STATS_INIT", &stats, out_stats, sizeof stats);
+      .plan_misses = atomic_load_explicit(&plans->misses, memory_order_relaxed)};
+  return rlo__report_write("engine stats", "RLO_ENGINE_STATS_INIT", &stats, out_stats,
+                           sizeof stats);
 }

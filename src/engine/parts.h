@@ -46,15 +46,11 @@ struct rlo_engine {
 };
 
 /** Adds to a counter; returns what it was before. */
-static inline int64_t rlo__engine_count(rlo_engine *engine,
-                                        rlo__count counter,
-                                        int64_t increment) {
-  return atomic_fetch_add_explicit(
-      &engine->counters[counter], increment, memory_order_relaxed);
+static inline int64_t rlo__engine_count(rlo_engine *engine, rlo__count counter, int64_t increment) {
+  return atomic_fetch_add_explicit(&engine->counters[counter], increment, memory_order_relaxed);
 }
 
-static inline int64_t rlo__engine_counted(const rlo_engine *engine,
-                                          rlo__count counter) {
+static inline int64_t rlo__engine_counted(const rlo_engine *engine, rlo__count counter) {
   return atomic_load_explicit(&engine->counters[counter], memory_order_relaxed);
 }
 
@@ -64,8 +60,7 @@ static inline rlo_engine *rlo__engine_retain(rlo_engine *engine) {
 }
 
 static inline void rlo__engine_release(rlo_engine *engine) {
-  if (atomic_fetch_sub_explicit(
-          &engine->num_references, 1, memory_order_acq_rel) == 1) {
+  if (atomic_fetch_sub_explicit(&engine->num_references, 1, memory_order_acq_rel) == 1) {
     engine->destroy(engine);
   }
 }

@@ -15,16 +15,12 @@ static void set_failure(rlo__agreement *a, rlo_status status) {
   const rlo_error *error = rlo_error_last();
   a->verdict.rank = a->link->rank;
   a->verdict.status = (int32_t)status;
-  (void)snprintf(a->verdict.message,
-                 sizeof a->verdict.message,
-                 "%s",
+  (void)snprintf(a->verdict.message, sizeof a->verdict.message, "%s",
                  error->status == status ? error->message : "");
 }
 
-void rlo__agreement_begin(rlo__agreement *agreement,
-                          const rlo_exchange_link *link,
-                          rlo_status status,
-                          uint64_t hash) {
+void rlo__agreement_begin(rlo__agreement *agreement, const rlo_exchange_link *link,
+                          rlo_status status, uint64_t hash) {
   memset(agreement, 0, sizeof *agreement);
   agreement->link = link;
   agreement->verdict.rank = link->num_ranks;
@@ -62,10 +58,7 @@ static bool is_verdict(const rlo__agreement *a) {
 static void merge(rlo__agreement *a, int32_t peer) {
   if (!is_verdict(a)) {
     if (a->verdict.rank > a->link->rank) {
-      set_failure(
-          a,
-          RLO_FAIL(
-              RLO_DATA_LOSS, "rank %" PRId32 " sent what is no verdict", peer));
+      set_failure(a, RLO_FAIL(RLO_DATA_LOSS, "rank %" PRId32 " sent what is no verdict", peer));
     }
     return;
   }
@@ -73,13 +66,10 @@ static void merge(rlo__agreement *a, int32_t peer) {
     a->verdict = a->received;
     return;
   }
-  if (a->received.hash != a->verdict.hash &&
-      a->verdict.rank == a->link->num_ranks) {
-    set_failure(a,
-                RLO_FAIL(RLO_INVALID_ARGUMENT,
-                         "rank %" PRId32
-                         " has another plan, or other options, than this one",
-                         peer));
+  if (a->received.hash != a->verdict.hash && a->verdict.rank == a->link->num_ranks) {
+    set_failure(
+        a, RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "rank %" PRId32 " has another plan, or other options, than this one", peer));
   }
 }
 
@@ -92,17 +82,14 @@ rlo_status rlo__agreement_step(rlo__agreement *agreement, bool *out_is_done) {
     bool is_done = peer < 0;
     if (!is_done && !a->is_started) {
       const int64_t bytes = sizeof a->verdict;
-      RLO_TRY(RLO__CALLBACK(
-          is_receive(a)
-              ? link->start_receive(link->payload, 0, peer, &a->received, bytes)
-              : link->start_send(link->payload, 0, peer, &a->verdict, bytes),
-          "the link, with rank %" PRId32,
-          peer));
+      RLO_TRY(RLO__CALLBACK(is_receive(a)
+                                ? link->start_receive(link->payload, 0, peer, &a->received, bytes)
+                                : link->start_send(link->payload, 0, peer, &a->verdict, bytes),
+                            "the link, with rank %" PRId32, peer));
       a->is_started = true;
     }
     if (!is_done) {
-      RLO_TRY(RLO__CALLBACK(link->test(link->payload, 0, &is_done),
-                            "the link's test"));
+      RLO_TRY(RLO__CALLBACK(link->test(link->payload, 0, &is_done), "the link's test"));
       if (!is_done) {
         return RLO_OK;
       }
@@ -122,8 +109,7 @@ rlo_status rlo__agreement_result(const rlo__agreement *agreement) {
   if (v->rank == agreement->link->num_ranks) {
     return RLO_OK;
   }
-  return rlo_error_set(
-      (rlo_status)v->status, "rank %" PRId32 ": %s", v->rank, v->message);
+  return rlo_error_set((rlo_status)v->status, "rank %" PRId32 ": %s", v->rank, v->message);
 }
 
 rlo_status rlo__agreement_run(rlo__agreement *agreement) {

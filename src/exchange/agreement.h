@@ -34,14 +34,11 @@ typedef struct rlo__agreement {
  *  @param link    borrowed until it is done.
  *  @param status  this rank's; if it is a failure, its record is the
  *                 thread's. */
-void rlo__agreement_begin(rlo__agreement *agreement,
-                          const rlo_exchange_link *link,
-                          rlo_status status,
-                          uint64_t hash);
+void rlo__agreement_begin(rlo__agreement *agreement, const rlo_exchange_link *link,
+                          rlo_status status, uint64_t hash);
 
 /** Goes on without waiting. @return RLO_OK; a failure of the link. */
-RLO_NODISCARD rlo_status rlo__agreement_step(rlo__agreement *agreement,
-                                             bool *out_is_done);
+RLO_NODISCARD rlo_status rlo__agreement_step(rlo__agreement *agreement, bool *out_is_done);
 
 /** The status that was agreed on; a failure is this thread's record,
  *  "rank 3: ...". */

@@ -12,9 +12,7 @@ bool rlo__member_accepts(const rlo__member *member, int64_t addend) {
   return member->is_filled && member->missing->piece.addend == addend;
 }
 
-void rlo__message_count(const rlo__message *message,
-                        int64_t *messages,
-                        int64_t *bytes) {
+void rlo__message_count(const rlo__message *message, int64_t *messages, int64_t *bytes) {
   *messages += 1;
   *bytes += message->piece.bytes;
 }
@@ -34,8 +32,7 @@ static void count_moved(rlo_exchange *x, const rlo__message *m) {
   if (m->members[RLO__RECEIVES] < 0) {
     rlo__message_count(m, &info->link_messages_sent, &info->link_bytes_sent);
   } else if (m->members[RLO__SENDS] < 0) {
-    rlo__message_count(
-        m, &info->link_messages_received, &info->link_bytes_received);
+    rlo__message_count(m, &info->link_messages_received, &info->link_bytes_received);
   }
 }
 
@@ -48,11 +45,8 @@ void rlo__exchange_set_placed(rlo_exchange *exchange, rlo__message *message) {
   count_moved(exchange, message);
 }
 
-rlo_status rlo__task_run(const rlo__task *task,
-                         const rlo__memory *src,
-                         const rlo__memory *dst,
-                         cl_event wait,
-                         cl_event *out_event) {
+rlo_status rlo__task_run(const rlo__task *task, const rlo__memory *src, const rlo__memory *dst,
+                         cl_event wait, cl_event *out_event) {
   rlo__memory from = *src;
   rlo__memory to = *dst;
   void *const operands[] = {&from};
@@ -78,8 +72,8 @@ bool rlo__ends_is_complete(rlo_exchange *x, cl_event *event) {
     return true;
   }
   cl_int state = CL_COMPLETE;
-  cl_int code = clGetEventInfo(
-      *event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+  cl_int code =
+      clGetEventInfo(*event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
   if (code == CL_SUCCESS && state > CL_COMPLETE) {
     return false;
   }
@@ -106,8 +100,7 @@ static void take_slot(rlo_exchange *x, int32_t direction, rlo__end *e) {
                     .direction = direction,
                     .member = p,
                     .own = p->scratch->memory[e - x->ends],
-                    .data = {.place = p->place,
-                             .buffer = p->scratch->buffers[e - x->ends]}};
+                    .data = {.place = p->place, .buffer = p->scratch->buffers[e - x->ends]}};
     if (direction == RLO__SENDS) {
       m->sender = e;
     }
@@ -125,8 +118,7 @@ static bool is_on_host(const rlo__end *e) {
 
 /* The sending end of what two members send each other, once it is packed. */
 static rlo__end *find_sender(const rlo__message *m) {
-  return m->sender != NULL && m->sender->phase == RLO__PHASE_READY ? m->sender
-                                                                   : NULL;
+  return m->sender != NULL && m->sender->phase == RLO__PHASE_READY ? m->sender : NULL;
 }
 
 /* Counts the memory of a message, from here to where it leaves. */
@@ -134,8 +126,7 @@ static void use_memory(rlo_exchange *x, rlo__end *e) {
   if (e->is_counted) {
     return;
   }
-  int64_t *peak =
-      is_on_host(e) ? &x->info.host_scratch_peak : &x->info.device_scratch_peak;
+  int64_t *peak = is_on_host(e) ? &x->info.host_scratch_peak : &x->info.device_scratch_peak;
   int64_t *in_use = &x->scratch_in_use[is_on_host(e) ? 0 : 1];
   e->is_counted = true;
   *in_use += e->message->piece.bytes;
@@ -162,17 +153,10 @@ static rlo_status map(rlo__end *e) {
   cl_event packed = e->event;
   cl_int code;
   e->event = NULL;
-  e->mapped = clEnqueueMapBuffer(
-      queue,
-      e->data.buffer,
-      CL_FALSE,
-      is_send(e) ? CL_MAP_READ : CL_MAP_WRITE_INVALIDATE_REGION,
-      0,
-      (size_t)e->message->piece.bytes,
-      packed != NULL ? 1 : 0,
-      packed != NULL ? &packed : NULL,
-      &e->event,
-      &code);
+  e->mapped = clEnqueueMapBuffer(queue, e->data.buffer, CL_FALSE,
+                                 is_send(e) ? CL_MAP_READ : CL_MAP_WRITE_INVALIDATE_REGION, 0,
+                                 (size_t)e->message->piece.bytes, packed != NULL ? 1 : 0,
+                                 packed != NULL ? &packed : NULL, &e->event, &code);
   if (packed != NULL) {
     (void)clReleaseEvent(packed);
   }
@@ -192,12 +176,7 @@ static rlo_status unmap(rlo__end *e, cl_event *out_event) {
   }
   void *mapped = e->mapped;
   e->mapped = NULL;
-  return RLO_CL(clEnqueueUnmapMemObject,
-                e->member->place->queue,
-                e->data.buffer,
-                mapped,
-                0,
-                NULL,
+  return RLO_CL(clEnqueueUnmapMemObject, e->member->place->queue, e->data.buffer, mapped, 0, NULL,
                 out_event);
 }
 
@@ -213,8 +192,7 @@ static void leave(rlo_exchange *x, rlo__end *e) {
     e->event = NULL;
   }
   rlo_status status = unmap(e, &e->event);
-  rlo__exchange_fail(
-      x, status == RLO_OK ? RLO_CL(clFlush, e->member->place->queue) : status);
+  rlo__exchange_fail(x, status == RLO_OK ? RLO_CL(clFlush, e->member->place->queue) : status);
 }
 
 /* The message of a member is read: its sending end leaves. */
@@ -237,13 +215,9 @@ static rlo_status start_transfer(rlo_exchange *x, rlo__end *e) {
     return RLO_OK;
   }
   RLO_TRY(RLO__CALLBACK(
-      is_send(e)
-          ? link->start_send(link->payload, slot, m->rank, data, m->piece.bytes)
-          : link->start_receive(
-                link->payload, slot, m->rank, data, m->piece.bytes),
-      "the link, %s rank %" PRId32,
-      is_send(e) ? "to" : "from",
-      m->rank));
+      is_send(e) ? link->start_send(link->payload, slot, m->rank, data, m->piece.bytes)
+                 : link->start_receive(link->payload, slot, m->rank, data, m->piece.bytes),
+      "the link, %s rank %" PRId32, is_send(e) ? "to" : "from", m->rank));
   ++x->turns[e->direction];
   e->phase = RLO__PHASE_MOVING;
   x->has_moved = true;
@@ -256,8 +230,7 @@ static rlo_status close_message(rlo_exchange *x, rlo__end *e) {
     return RLO_OK;
   }
   e->is_open = false;
-  return RLO__CALLBACK(x->link.close(x->link.payload, (int32_t)(e - x->ends)),
-                       "the link's close");
+  return RLO__CALLBACK(x->link.close(x->link.payload, (int32_t)(e - x->ends)), "the link's close");
 }
 
 /* Finds where a message is that was received: `data` may become memory of the
@@ -267,9 +240,8 @@ static rlo_status open_message(rlo_exchange *x, rlo__end *e) {
   if (x->link.open == NULL) {
     return RLO_OK;
   }
-  RLO_TRY(RLO__CALLBACK(
-      x->link.open(x->link.payload, (int32_t)(e - x->ends), &data),
-      "the link's open"));
+  RLO_TRY(RLO__CALLBACK(x->link.open(x->link.payload, (int32_t)(e - x->ends), &data),
+                        "the link's open"));
   e->is_open = true;
   if (data == e->data.host) {
     return close_message(x, e);
@@ -287,9 +259,8 @@ static rlo_status open_message(rlo_exchange *x, rlo__end *e) {
 
 static rlo_status test_transfer(rlo_exchange *x, rlo__end *e) {
   bool is_done = false;
-  RLO_TRY(RLO__CALLBACK(
-      x->link.test(x->link.payload, (int32_t)(e - x->ends), &is_done),
-      "the link's test"));
+  RLO_TRY(RLO__CALLBACK(x->link.test(x->link.payload, (int32_t)(e - x->ends), &is_done),
+                        "the link's test"));
   if (!is_done) {
     return RLO_OK;
   }
@@ -314,8 +285,7 @@ static void begin_failed(rlo_exchange *x, rlo__end *e) {
   } else if (is_on_host(e)) {
     e->data.host = e->own;
     e->phase = RLO__PHASE_READY;
-  } else if (x->spare_user[direction] == NULL &&
-             e->message->turn == x->turns[direction]) {
+  } else if (x->spare_user[direction] == NULL && e->message->turn == x->turns[direction]) {
     x->spare_user[direction] = e;
     e->data.host = x->spare[direction];
     e->phase = RLO__PHASE_READY;
@@ -325,11 +295,8 @@ static void begin_failed(rlo_exchange *x, rlo__end *e) {
 static rlo_status begin_on_device(rlo_exchange *x, rlo__end *e) {
   use_memory(x, e);
   if (is_send(e)) {
-    RLO_TRY(rlo__task_run(&e->message->tasks[RLO__SENDS],
-                          &e->member->src,
-                          &e->data,
-                          NULL,
-                          &e->event));
+    RLO_TRY(
+        rlo__task_run(&e->message->tasks[RLO__SENDS], &e->member->src, &e->data, NULL, &e->event));
     x->has_moved = true;
   }
   if (e->message->route == RLO__ROUTE_COPY) {
@@ -347,8 +314,7 @@ static void begin_on_host(rlo_exchange *x, rlo__end *e) {
     e->phase = RLO__PHASE_READY;
     return;
   }
-  if (is_send(e) ? x->has_computed && !task->is_run
-                 : task->is_run && !e->member->is_filled) {
+  if (is_send(e) ? x->has_computed && !task->is_run : task->is_run && !e->member->is_filled) {
     return;
   }
   e->phase = RLO__PHASE_READY;
@@ -393,16 +359,9 @@ static rlo_status enqueue_copy(const rlo__end *e) {
   if (sender == NULL) {
     return RLO_FAIL(RLO_INTERNAL, "a message arrived before it was packed");
   }
-  return RLO_CL(clEnqueueCopyBuffer,
-                e->member->place->queue,
-                sender->data.buffer,
-                e->data.buffer,
-                0,
-                0,
-                (size_t)e->message->piece.bytes,
-                sender->event != NULL ? 1 : 0,
-                sender->event != NULL ? &sender->event : NULL,
-                NULL);
+  return RLO_CL(clEnqueueCopyBuffer, e->member->place->queue, sender->data.buffer, e->data.buffer,
+                0, 0, (size_t)e->message->piece.bytes, sender->event != NULL ? 1 : 0,
+                sender->event != NULL ? &sender->event : NULL, NULL);
 }
 
 static rlo_status enqueue_place(rlo__end *e) {
@@ -410,11 +369,8 @@ static rlo_status enqueue_place(rlo__end *e) {
   if (e->message->route == RLO__ROUTE_COPY) {
     RLO_TRY(enqueue_copy(e));
   }
-  RLO_TRY(rlo__task_run(&e->message->tasks[RLO__RECEIVES],
-                        &e->data,
-                        &e->member->dst,
-                        NULL,
-                        &e->event));
+  RLO_TRY(
+      rlo__task_run(&e->message->tasks[RLO__RECEIVES], &e->data, &e->member->dst, NULL, &e->event));
   return RLO_CL(clFlush, e->member->place->queue);
 }
 
@@ -427,12 +383,8 @@ static void place(rlo_exchange *x, rlo__end *e) {
       return;
     }
     x->has_computed = true;
-    rlo__exchange_fail(x,
-                       rlo__task_run(&m->tasks[RLO__RECEIVES],
-                                     &e->data,
-                                     &e->member->dst,
-                                     NULL,
-                                     &e->event));
+    rlo__exchange_fail(
+        x, rlo__task_run(&m->tasks[RLO__RECEIVES], &e->data, &e->member->dst, NULL, &e->event));
     if (m->route == RLO__ROUTE_STAGED) {
       leave_sender(x, m);
     }
@@ -457,8 +409,7 @@ static rlo_status step_end(rlo_exchange *x, rlo__end *e) {
       break;
     case RLO__PHASE_MAPPING:
       if (rlo__ends_is_complete(x, &e->event)) {
-        e->phase =
-            rlo__exchange_has_failed(x) ? RLO__PHASE_BEGIN : RLO__PHASE_READY;
+        e->phase = rlo__exchange_has_failed(x) ? RLO__PHASE_BEGIN : RLO__PHASE_READY;
       }
       break;
     case RLO__PHASE_READY:
@@ -511,8 +462,7 @@ bool rlo__ends_is_over(const rlo_exchange *x) {
       return false;
     }
   }
-  return x->next[RLO__SENDS] == x->messages.count &&
-         x->next[RLO__RECEIVES] == x->messages.count;
+  return x->next[RLO__SENDS] == x->messages.count && x->next[RLO__RECEIVES] == x->messages.count;
 }
 
 cl_event rlo__ends_find_event(const rlo_exchange *x) {

@@ -18,27 +18,20 @@ enum { SLOT_ALIGN = 64 };
 
 /* ----------------------------------------------------------------- options */
 
-static rlo_status read_link(const rlo_exchange_link *given,
-                            rlo_exchange_link *out_link) {
+static rlo_status read_link(const rlo_exchange_link *given, rlo_exchange_link *out_link) {
   *out_link = (rlo_exchange_link)RLO_EXCHANGE_LINK_INIT;
-  RLO_TRY(rlo__options_read("exchange link",
-                            "RLO_EXCHANGE_LINK_INIT",
-                            given,
-                            out_link,
+  RLO_TRY(rlo__options_read("exchange link", "RLO_EXCHANGE_LINK_INIT", given, out_link,
                             sizeof *out_link));
   const rlo_exchange_link *link = out_link;
   RLO_REQUIRE(link->rank_of, link->start_send, link->start_receive, link->test);
   if (link->rank < 0 || link->rank >= link->num_ranks) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the link is of rank %" PRId32 " of %" PRId32,
-                    link->rank,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the link is of rank %" PRId32 " of %" PRId32, link->rank,
                     link->num_ranks);
   }
   if ((link->share == NULL) != (link->open == NULL) ||
       (link->share == NULL) != (link->close == NULL)) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        "the link has some of 'share', 'open' and 'close', not all");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the link has some of 'share', 'open' and 'close', not all");
   }
   return RLO_OK;
 }
@@ -52,27 +45,19 @@ static rlo_status check_options(rlo_exchange_options *o) {
   }
   o->num_slots = o->num_slots == 0 ? default_slots : o->num_slots;
   o->num_host_threads = o->num_host_threads == 0 ? 1 : o->num_host_threads;
-  if (o->num_members < 0 || o->num_host_threads < 0 || o->message_bytes < 0 ||
-      o->num_slots < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a number of the exchange options is negative");
+  if (o->num_members < 0 || o->num_host_threads < 0 || o->message_bytes < 0 || o->num_slots < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a number of the exchange options is negative");
   }
-  if (o->message_bytes > RLO_EXCHANGE_MAX_MESSAGE_BYTES ||
-      o->num_slots > RLO_EXCHANGE_MAX_SLOTS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%" PRId32 " slots of %" PRId64 " bytes; at most %d of %d",
-                    o->num_slots,
-                    o->message_bytes,
-                    RLO_EXCHANGE_MAX_SLOTS,
+  if (o->message_bytes > RLO_EXCHANGE_MAX_MESSAGE_BYTES || o->num_slots > RLO_EXCHANGE_MAX_SLOTS) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "%" PRId32 " slots of %" PRId64 " bytes; at most %d of %d",
+                    o->num_slots, o->message_bytes, RLO_EXCHANGE_MAX_SLOTS,
                     RLO_EXCHANGE_MAX_MESSAGE_BYTES);
   }
   return RLO_OK;
 }
 
 /* Adds a shape and a sharding; of a long text the beginning. */
-static void hash_side(const rlo_shape *shape,
-                      const rlo_sharding *sharding,
-                      rlo__hash *hash) {
+static void hash_side(const rlo_shape *shape, const rlo_sharding *sharding, rlo__hash *hash) {
   char text[4096];
   size_t length = rlo_shape_format(shape, text, sizeof text);
   rlo__hash_bytes(hash, text, rlo__min_size(length, sizeof text - 1));
@@ -102,22 +87,19 @@ static rlo_status check_queue(const rlo_exchange_member *member) {
     return context == NULL && member->queue == NULL
                ? RLO_OK
                : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                          "device %" PRId64
-                          " has a %s; a member has both or none of them",
+                          "device %" PRId64 " has a %s; a member has both or none of them",
                           member->device,
-                          context == NULL ? "queue without a context"
-                                          : "context without a queue");
+                          context == NULL ? "queue without a context" : "context without a queue");
   }
   RLO_TRY(rlo__context_check_process(context));
   cl_context cl_context = NULL;
   cl_device_id device = NULL;
   cl_command_queue_properties properties = 0;
-  (void)clGetCommandQueueInfo(
-      member->queue, CL_QUEUE_CONTEXT, sizeof cl_context, &cl_context, NULL);
-  (void)clGetCommandQueueInfo(
-      member->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
-  (void)clGetCommandQueueInfo(
-      member->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+  (void)clGetCommandQueueInfo(member->queue, CL_QUEUE_CONTEXT, sizeof cl_context, &cl_context,
+                              NULL);
+  (void)clGetCommandQueueInfo(member->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+  (void)clGetCommandQueueInfo(member->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                              NULL);
   if (cl_context != context->cl_context || device != context->cl_device ||
       (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -128,10 +110,8 @@ static rlo_status check_queue(const rlo_exchange_member *member) {
   return RLO_OK;
 }
 
-static rlo_status measure_shard(const rlo_sharding *sharding,
-                                const rlo_shape *shape,
-                                int64_t device,
-                                int64_t *out_bytes) {
+static rlo_status measure_shard(const rlo_sharding *sharding, const rlo_shape *shape,
+                                int64_t device, int64_t *out_bytes) {
   rlo_shape shard;
   RLO_TRY(rlo_sharding_get_shard_shape(sharding, shape, device, &shard));
   return rlo_shape_array_size(&shard, out_bytes);
@@ -148,9 +128,7 @@ static rlo__scratch *find_scratch(rlo_exchange *x, rlo_context *context) {
   return &x->scratches[n];
 }
 
-static rlo_status init_member(rlo_exchange *x,
-                              const rlo_exchange_member *member,
-                              rlo__member *p) {
+static rlo_status init_member(rlo_exchange *x, const rlo_exchange_member *member, rlo__member *p) {
   const rlo_redistribution *plan = x->plan;
   RLO_TRY(rlo__redistribution_check_device(plan, member->device));
   RLO_TRY(check_queue(member));
@@ -158,12 +136,8 @@ static rlo_status init_member(rlo_exchange *x,
   RLO_TRY(rlo__place_create(member->context, member->queue, false, &p->place));
   p->place->num_threads = x->num_host_threads;
   p->scratch = find_scratch(x, member->context);
-  RLO_TRY(measure_shard(
-      plan->sharding[0], &plan->source_shape, member->device, &p->src.bytes));
-  return measure_shard(plan->sharding[1],
-                       &plan->destination_shape,
-                       member->device,
-                       &p->dst.bytes);
+  RLO_TRY(measure_shard(plan->sharding[0], &plan->source_shape, member->device, &p->src.bytes));
+  return measure_shard(plan->sharding[1], &plan->destination_shape, member->device, &p->dst.bytes);
 }
 
 static rlo_status init_members(rlo_exchange *x, const rlo_exchange_options *o) {
@@ -176,8 +150,7 @@ static rlo_status init_members(rlo_exchange *x, const rlo_exchange_options *o) {
   x->num_members = o->num_members;
   for (int64_t k = 0; k < x->num_members; ++k) {
     RLO_TRY(rlo__status_prefix(init_member(x, &o->members[k], &x->members[k]),
-                               "member %" PRId64 ": ",
-                               k));
+                               "member %" PRId64 ": ", k));
   }
   return RLO_OK;
 }
@@ -203,20 +176,16 @@ static bool is_whole(const rlo__member *p, const rlo__message *m) {
 }
 
 /* Finds out whether a problem copies one run of bytes. */
-static rlo_status find_run(const rlo_problem *problem,
-                           int32_t direction,
-                           rlo__task *task) {
+static rlo_status find_run(const rlo_problem *problem, int32_t direction, rlo__task *task) {
   rlo_problem *p = rlo__alloc(sizeof *p);
   if (p == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   *p = *problem;
-  rlo_status status =
-      rlo_problem_canonicalize(p, RLO_MAX_UNIT_BITS, NULL, NULL);
+  rlo_status status = rlo_problem_canonicalize(p, RLO_MAX_UNIT_BITS, NULL, NULL);
   if (status == RLO_OK && p->update == RLO_UPDATE_STORE && p->num_terms == 0 &&
       p->num_guards == 0 && p->unit_bits % 8 == 0 &&
-      (p->num_axes == 0 ||
-       (p->num_axes == 1 && p->src.axis[0] == 1 && p->dst.axis[0] == 1))) {
+      (p->num_axes == 0 || (p->num_axes == 1 && p->src.axis[0] == 1 && p->dst.axis[0] == 1))) {
     int64_t base = direction == RLO__SENDS ? p->src.base : p->dst.base;
     task->is_run = true;
     task->run_offset = base * (p->unit_bits / 8);
@@ -226,9 +195,7 @@ static rlo_status find_run(const rlo_problem *problem,
 }
 
 /* Prepares a task and releases the list, whatever happens. */
-static rlo_status make_task(const rlo__place *place,
-                            rlo_problem_list *list,
-                            int32_t direction,
+static rlo_status make_task(const rlo__place *place, rlo_problem_list *list, int32_t direction,
                             rlo__task *task) {
   rlo_status status = RLO_OK;
   const int32_t count = rlo_problem_list_count(list);
@@ -246,8 +213,7 @@ static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
   rlo_problem_list *list;
   if (rlo__message_needs_slot(m, RLO__SENDS)) {
     const rlo__member *from = &x->members[m->members[RLO__SENDS]];
-    RLO_TRY(
-        rlo_redistribution_lower_send(x->plan, from->device, &m->piece, &list));
+    RLO_TRY(rlo_redistribution_lower_send(x->plan, from->device, &m->piece, &list));
     RLO_TRY(make_task(from->place, list, RLO__SENDS, &m->tasks[RLO__SENDS]));
   }
   if (m->members[RLO__RECEIVES] < 0) {
@@ -256,11 +222,10 @@ static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
   const rlo__member *to = &x->members[m->members[RLO__RECEIVES]];
   bool fills = is_whole(to, m);
   if (m->route == RLO__ROUTE_DIRECT) {
-    RLO_TRY(rlo_redistribution_lower_move(
-        x->plan, m->piece.peer, m->receiver, &m->piece, fills, &list));
+    RLO_TRY(rlo_redistribution_lower_move(x->plan, m->piece.peer, m->receiver, &m->piece, fills,
+                                          &list));
   } else {
-    RLO_TRY(rlo_redistribution_lower_receive(
-        x->plan, m->receiver, &m->piece, fills, &list));
+    RLO_TRY(rlo_redistribution_lower_receive(x->plan, m->receiver, &m->piece, fills, &list));
   }
   return make_task(to->place, list, RLO__RECEIVES, &m->tasks[RLO__RECEIVES]);
 }
@@ -296,8 +261,7 @@ static void count_message(rlo_exchange *x, rlo__message *m) {
   if (m->route == RLO__ROUTE_DIRECT) {
     rlo__message_count(m, &info->direct_messages, &info->direct_bytes);
   }
-  info->largest_message_bytes =
-      rlo__max(info->largest_message_bytes, m->piece.bytes);
+  info->largest_message_bytes = rlo__max(info->largest_message_bytes, m->piece.bytes);
 }
 
 static rlo_status plan_messages(rlo_exchange *x) {
@@ -333,18 +297,14 @@ static rlo_status count_rounds(rlo_exchange *x) {
 
 /* ----------------------------------------------------------------- scratch */
 
-static void size_scratch(rlo_exchange *x,
-                         int32_t direction,
-                         const rlo__message *m) {
+static void size_scratch(rlo_exchange *x, int32_t direction, const rlo__message *m) {
   if (!rlo__message_needs_slot(m, direction)) {
     return;
   }
   rlo__scratch *scratch = x->members[m->members[direction]].scratch;
-  if (scratch->context != NULL || direction == RLO__SENDS ||
-      m->route == RLO__ROUTE_LINK) {
+  if (scratch->context != NULL || direction == RLO__SENDS || m->route == RLO__ROUTE_LINK) {
     scratch->bytes = rlo__max(scratch->bytes, m->piece.bytes);
-    scratch->counts[direction] =
-        (int32_t)rlo__min(x->num_slots, x->counts[direction]);
+    scratch->counts[direction] = (int32_t)rlo__min(x->num_slots, x->counts[direction]);
   }
   /* The host reads messages that come by no link where the sender has them. */
 }
@@ -363,8 +323,7 @@ static rlo_status allocate_scratch(rlo_exchange *x, rlo__scratch *scratch) {
       continue;
     }
     if (scratch->context != NULL) {
-      RLO_TRY(rlo__buffer_create_mappable(
-          scratch->context, scratch->bytes, &scratch->buffers[n]));
+      RLO_TRY(rlo__buffer_create_mappable(scratch->context, scratch->bytes, &scratch->buffers[n]));
       x->info.device_scratch_bytes += scratch->bytes;
       continue;
     }
@@ -406,8 +365,8 @@ static rlo_status share_memory(rlo_exchange *x) {
   const int32_t count = scratch->counts[RLO__SENDS];
   const int64_t step = rlo__ceil_div(scratch->bytes, SLOT_ALIGN) * SLOT_ALIGN;
   void *memory = NULL;
-  RLO_TRY(RLO__CALLBACK(x->link.share(x->link.payload, count * step, &memory),
-                        "the link's memory"));
+  RLO_TRY(
+      RLO__CALLBACK(x->link.share(x->link.payload, count * step, &memory), "the link's memory"));
   for (int32_t slot = 0; memory != NULL && slot < count; ++slot) {
     rlo__free(scratch->memory[slot]);
     scratch->memory[slot] = (char *)memory + slot * step;
@@ -456,14 +415,13 @@ static rlo_status create(rlo_exchange_options *o, rlo_exchange **out_exchange) {
 }
 
 /* From where the link is known, failures are those of all ranks. */
-rlo_status rlo_exchange_create(const rlo_exchange_options *options,
-                               rlo_exchange **out_exchange) {
+rlo_status rlo_exchange_create(const rlo_exchange_options *options, rlo_exchange **out_exchange) {
   RLO_REQUIRE(options, out_exchange);
   *out_exchange = NULL;
   rlo_exchange_options o = RLO_EXCHANGE_OPTIONS_INIT;
   rlo_exchange_link link;
-  RLO_TRY(rlo__options_read(
-      "exchange options", "RLO_EXCHANGE_OPTIONS_INIT", options, &o, sizeof o));
+  RLO_TRY(
+      rlo__options_read("exchange options", "RLO_EXCHANGE_OPTIONS_INIT", options, &o, sizeof o));
   if (o.link != NULL) {
     RLO_TRY(read_link(o.link, &link));
     o.link = &link;
@@ -522,12 +480,8 @@ void rlo_exchange_release(rlo_exchange *exchange) {
   rlo__free(x);
 }
 
-rlo_status rlo_exchange_get_info(const rlo_exchange *exchange,
-                                 rlo_exchange_info *out_info) {
+rlo_status rlo_exchange_get_info(const rlo_exchange *exchange, rlo_exchange_info *out_info) {
   RLO_REQUIRE(exchange, out_info);
-  return rlo__report_write("exchange info",
-                           "RLO_EXCHANGE_INFO_INIT",
-                           &exchange->info,
-                           out_info,
+  return rlo__report_write("exchange info", "RLO_EXCHANGE_INFO_INIT", &exchange->info, out_info,
                            sizeof *out_info);
 }

@@ -20,17 +20,13 @@ typedef struct builder {
 
 /* ----------------------------------------------------------------- members */
 
-static rlo_status find_rank(const rlo_exchange *x,
-                            int64_t device,
-                            int32_t *out_rank) {
+static rlo_status find_rank(const rlo_exchange *x, int64_t device, int32_t *out_rank) {
   *out_rank = x->link.rank_of(x->link.payload, device);
   if (*out_rank < 0 || *out_rank >= x->link.num_ranks) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "rank_of says that rank %" PRId32 " runs device %" PRId64
                     "; the link has %" PRId32 " ranks",
-                    *out_rank,
-                    device,
-                    x->link.num_ranks);
+                    *out_rank, device, x->link.num_ranks);
   }
   return RLO_OK;
 }
@@ -45,10 +41,7 @@ static rlo_status check_rank(const builder *b, int64_t device) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "device %" PRId64 " is %s of rank %" PRId32
                     ", but rank_of says that rank %" PRId32 " runs it",
-                    device,
-                    is_member ? "a member" : "no member",
-                    x->link.rank,
-                    rank);
+                    device, is_member ? "a member" : "no member", x->link.rank, rank);
   }
   return RLO_OK;
 }
@@ -66,8 +59,7 @@ static rlo_status find_members(builder *b) {
   for (int64_t k = 0; k < x->num_members; ++k) {
     int64_t *member = &b->member_of[x->members[k].device];
     if (*member >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "device %" PRId64 " is stated as two members",
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "device %" PRId64 " is stated as two members",
                       x->members[k].device);
     }
     *member = k;
@@ -90,9 +82,7 @@ static rlo__route find_route(const rlo_context *from, const rlo_context *to) {
   return from->cl_device == to->cl_device ? RLO__ROUTE_DIRECT : RLO__ROUTE_COPY;
 }
 
-static rlo_status set_other_rank(const rlo_exchange *x,
-                                 int64_t device,
-                                 rlo__message *m) {
+static rlo_status set_other_rank(const rlo_exchange *x, int64_t device, rlo__message *m) {
   if (!x->has_link) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "device %" PRId64
@@ -109,15 +99,11 @@ static rlo_status set_other_rank(const rlo_exchange *x,
 /* Finds a part by its number, in order: of one index in the dimensions before
  * `cut`, of up to `step` along it, whole behind it. False if there are fewer
  * parts. */
-static bool get_part(const rlo_box *whole,
-                     int32_t cut,
-                     int64_t step,
-                     int64_t number,
+static bool get_part(const rlo_box *whole, int32_t cut, int64_t step, int64_t number,
                      rlo_box *part) {
   for (int32_t d = cut; d >= 0; --d) {
     const int64_t extent = d == cut ? step : 1;
-    const int64_t count =
-        rlo__ceil_div(whole->limit[d] - whole->start[d], extent);
+    const int64_t count = rlo__ceil_div(whole->limit[d] - whole->start[d], extent);
     part->start[d] = whole->start[d] + number % count * extent;
     part->limit[d] = rlo__min(whole->limit[d], part->start[d] + extent);
     number /= count;
@@ -131,22 +117,19 @@ static rlo_status add_cut(builder *b, const rlo__message *whole) {
   rlo__message_list *list = &b->exchange->messages;
   int64_t inner = 1;
   int32_t cut = whole->route == RLO__ROUTE_DIRECT ? -1 : box->rank - 1;
-  while (cut >= 0 &&
-         box->limit[cut] - box->start[cut] <= b->most_elements / inner) {
+  while (cut >= 0 && box->limit[cut] - box->start[cut] <= b->most_elements / inner) {
     inner *= box->limit[cut] - box->start[cut];
     --cut;
   }
   const int64_t size = cut < 0 ? 1 : box->limit[cut] - box->start[cut];
   const int64_t step =
-      cut < 0
-          ? 1
-          : rlo__ceil_div(size, rlo__ceil_div(size, b->most_elements / inner));
+      cut < 0 ? 1 : rlo__ceil_div(size, rlo__ceil_div(size, b->most_elements / inner));
   rlo__message part = *whole;
   for (int64_t k = 0; get_part(box, cut, step, k, &part.piece.box); ++k) {
-    RLO_TRY(rlo__array_reserve(
-        &list->items, sizeof *list->items, list->count + 1, &list->capacity));
-    part.piece.bytes = rlo__ceil_div(
-        rlo__box_count(&part.piece.box) * b->exchange->plan->element_bits, 8);
+    RLO_TRY(
+        rlo__array_reserve(&list->items, sizeof *list->items, list->count + 1, &list->capacity));
+    part.piece.bytes =
+        rlo__ceil_div(rlo__box_count(&part.piece.box) * b->exchange->plan->element_bits, 8);
     list->items[list->count++] = part;
   }
   return RLO_OK;
@@ -154,8 +137,7 @@ static rlo_status add_cut(builder *b, const rlo__message *whole) {
 
 /* Adds a piece that a member receives, so that those between members are added
  * once. */
-static rlo_status add_piece(void *payload,
-                            const rlo_redistribution_piece *piece) {
+static rlo_status add_piece(void *payload, const rlo_redistribution_piece *piece) {
   builder *b = payload;
   const rlo_exchange *x = b->exchange;
   const rlo__member *member = &x->members[b->member];
@@ -178,12 +160,10 @@ static rlo_status add_piece(void *payload,
   if (other < 0) {
     RLO_TRY(set_other_rank(x, piece->peer, &m));
   } else {
-    m.route =
-        find_route(x->members[other].place->context, member->place->context);
+    m.route = find_route(x->members[other].place->context, member->place->context);
   }
   if (x->has_link) {
-    m.round = (int32_t)rlo__redistribution_round(
-        x->link.rank, m.rank, x->link.num_ranks);
+    m.round = (int32_t)rlo__redistribution_round(x->link.rank, m.rank, x->link.num_ranks);
   }
   return add_cut(b, &m);
 }
@@ -215,25 +195,18 @@ static rlo_status build(builder *b) {
     RLO_TRY(rlo_redistribution_visit_sends(x->plan, device, add_piece, b));
   }
   if (x->messages.count > 0) {
-    qsort(x->messages.items,
-          x->messages.count,
-          sizeof *x->messages.items,
-          compare_messages);
+    qsort(x->messages.items, x->messages.count, sizeof *x->messages.items, compare_messages);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__message_list_init(rlo_exchange *exchange,
-                                  int64_t message_bytes) {
+rlo_status rlo__message_list_init(rlo_exchange *exchange, int64_t message_bytes) {
   const int64_t element_bits = exchange->plan->element_bits;
-  builder b = {.exchange = exchange,
-               .most_elements = message_bytes * 8 / element_bits};
+  builder b = {.exchange = exchange, .most_elements = message_bytes * 8 / element_bits};
   if (b.most_elements < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a message of %" PRId64
-                    " bytes holds no element of %" PRId64 " bits",
-                    message_bytes,
-                    element_bits);
+                    "a message of %" PRId64 " bytes holds no element of %" PRId64 " bits",
+                    message_bytes, element_bits);
   }
   rlo_status status = build(&b);
   rlo__free(b.member_of);

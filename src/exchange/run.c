@@ -8,25 +8,18 @@
 /* ------------------------------------------------------------------- start */
 
 static rlo_status check_host_memory(const rlo__member *p) {
-  const char *side =
-      p->src.host == NULL && p->src.bytes > 0 ? "source" : "destination";
+  const char *side = p->src.host == NULL && p->src.bytes > 0 ? "source" : "destination";
   int64_t bytes = side[0] == 's' ? p->src.bytes : p->dst.bytes;
   if (side[0] == 's' || (p->dst.host == NULL && bytes > 0)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s of device %" PRId64 ", of %" PRId64
-                    " bytes, is NULL",
-                    side,
-                    p->device,
+                    "the %s of device %" PRId64 ", of %" PRId64 " bytes, is NULL", side, p->device,
                     bytes);
   }
   return RLO_OK;
 }
 
-static void begin_member(rlo_exchange *x,
-                         rlo__member *p,
-                         const rlo_exchange_memory *memory) {
-  const rlo_exchange_memory where =
-      memory != NULL ? *memory : (rlo_exchange_memory){0};
+static void begin_member(rlo_exchange *x, rlo__member *p, const rlo_exchange_memory *memory) {
+  const rlo_exchange_memory where = memory != NULL ? *memory : (rlo_exchange_memory){0};
   /* Never written. */
   p->src = (rlo__memory){.place = p->place,
                          .host = (void *)(uintptr_t)where.host_src,
@@ -45,13 +38,11 @@ static void begin_member(rlo_exchange *x,
   }
 }
 
-rlo_status rlo_exchange_start(rlo_exchange *exchange,
-                              const rlo_exchange_memory *memories) {
+rlo_status rlo_exchange_start(rlo_exchange *exchange, const rlo_exchange_memory *memories) {
   RLO_REQUIRE(exchange);
   rlo_exchange *x = exchange;
   if (x->state != RLO__RUN_IDLE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the exchange runs already; step it until it is done");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the exchange runs already; step it until it is done");
   }
   if (!x->has_link) {
     RLO_REQUIRE_LIST(memories, x->num_members);
@@ -84,9 +75,7 @@ static rlo_status enqueue_marker(cl_command_queue queue, cl_event *out_event) {
 }
 
 /* The member's queue waits for what was enqueued before on that of `source`. */
-static rlo_status run_task(const rlo__member *p,
-                           rlo__member *source,
-                           const rlo__task *task,
+static rlo_status run_task(const rlo__member *p, rlo__member *source, const rlo__task *task,
                            cl_event *out_event) {
   cl_event wait = NULL;
   if (source->place->queue != p->place->queue) {
@@ -101,11 +90,8 @@ static rlo_status run_task(const rlo__member *p,
 
 /* Runs or enqueues a task that writes a member's destination; `source` is whose
  * memory it reads. False if it is left for the next step. */
-static bool run_direct(rlo_exchange *x,
-                       const rlo__member *p,
-                       rlo__member *source,
-                       const rlo__task *task,
-                       cl_event *out_event) {
+static bool run_direct(rlo_exchange *x, const rlo__member *p, rlo__member *source,
+                       const rlo__task *task, cl_event *out_event) {
   if (task->move == NULL) {
     return true;
   }
@@ -131,12 +117,8 @@ static void step_member(rlo_exchange *x, rlo__member *p) {
     if (m->route != RLO__ROUTE_DIRECT) {
       continue;
     }
-    if (rlo__exchange_has_failed(x) ||
-        !rlo__member_accepts(p, m->piece.addend) ||
-        !run_direct(x,
-                    p,
-                    &x->members[m->members[RLO__SENDS]],
-                    &m->tasks[RLO__RECEIVES],
+    if (rlo__exchange_has_failed(x) || !rlo__member_accepts(p, m->piece.addend) ||
+        !run_direct(x, p, &x->members[m->members[RLO__SENDS]], &m->tasks[RLO__RECEIVES],
                     &m->event)) {
       return;
     }
@@ -225,11 +207,8 @@ static rlo_status step(rlo_exchange *x, bool *out_is_done) {
   if (x->state == RLO__RUN_DRAINS && is_drained(x)) {
     x->state = RLO__RUN_AGREES;
     if (x->has_link) {
-      rlo__agreement_begin(&x->agreement,
-                           &x->link,
-                           rlo__exchange_has_failed(x)
-                               ? rlo__status_restore(&x->failure)
-                               : RLO_OK,
+      rlo__agreement_begin(&x->agreement, &x->link,
+                           rlo__exchange_has_failed(x) ? rlo__status_restore(&x->failure) : RLO_OK,
                            x->hash);
     }
   }
@@ -268,8 +247,7 @@ rlo_status rlo_exchange_step(rlo_exchange *exchange, bool *out_is_done) {
   if (x->has_link) {
     return rlo__agreement_result(&x->agreement);
   }
-  return rlo__exchange_has_failed(x) ? rlo__status_restore(&x->failure)
-                                     : RLO_OK;
+  return rlo__exchange_has_failed(x) ? rlo__status_restore(&x->failure) : RLO_OK;
 }
 
 /* --------------------------------------------------------------------- run */
@@ -288,8 +266,7 @@ static void wait(const rlo_exchange *x) {
   }
 }
 
-rlo_status rlo_exchange_run(rlo_exchange *exchange,
-                            const rlo_exchange_memory *memories) {
+rlo_status rlo_exchange_run(rlo_exchange *exchange, const rlo_exchange_memory *memories) {
   RLO_TRY(rlo_exchange_start(exchange, memories));
   for (;;) {
     bool is_done;

@@ -80,10 +80,8 @@ typedef struct rlo__message_list {
 } rlo__message_list;
 
 /** Tells if a message needs a slot of a direction in this process. */
-static inline bool rlo__message_needs_slot(const rlo__message *message,
-                                           int32_t direction) {
-  return message->route != RLO__ROUTE_DIRECT &&
-         message->members[direction] >= 0;
+static inline bool rlo__message_needs_slot(const rlo__message *message, int32_t direction) {
+  return message->route != RLO__ROUTE_DIRECT && message->members[direction] >= 0;
 }
 
 /* ----------------------------------------------------------------- members */
@@ -221,8 +219,7 @@ struct rlo_exchange {
 };
 
 /** Records a failure within a run; the first one stays. */
-static inline void rlo__exchange_fail(rlo_exchange *exchange,
-                                      rlo_status status) {
+static inline void rlo__exchange_fail(rlo_exchange *exchange, rlo_status status) {
   if (status != RLO_OK && exchange->failure.status == RLO_OK) {
     rlo__status_save(status, &exchange->failure);
   }
@@ -241,8 +238,7 @@ static inline bool rlo__exchange_has_failed(const rlo_exchange *exchange) {
  *         limit; RLO_OUT_OF_RANGE for a rank that does not exist;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__message_list_init(rlo_exchange *exchange,
-                                                int64_t message_bytes);
+RLO_NODISCARD rlo_status rlo__message_list_init(rlo_exchange *exchange, int64_t message_bytes);
 
 /* -------------------------------------------------------------------- ends */
 
@@ -261,8 +257,7 @@ RLO_NODISCARD rlo_status rlo__message_list_init(rlo_exchange *exchange,
 /** Gives free slots to the next messages of a direction and goes on with all.
  *  Failures are the exchange's (rlo__exchange_fail). @return RLO_OK; a failure
  *  of the link. */
-RLO_NODISCARD rlo_status rlo__ends_step(rlo_exchange *exchange,
-                                        int32_t direction);
+RLO_NODISCARD rlo_status rlo__ends_step(rlo_exchange *exchange, int32_t direction);
 
 /** Tells if no message is left. */
 bool rlo__ends_is_over(const rlo_exchange *exchange);
@@ -285,11 +280,8 @@ bool rlo__ends_is_complete(rlo_exchange *exchange, cl_event *event);
  * @param out_event  that of its last command, for the caller to release; NULL
  * if there is none, and on failure.
  */
-RLO_NODISCARD rlo_status rlo__task_run(const rlo__task *task,
-                                       const rlo__memory *src,
-                                       const rlo__memory *dst,
-                                       cl_event wait,
-                                       cl_event *out_event);
+RLO_NODISCARD rlo_status rlo__task_run(const rlo__task *task, const rlo__memory *src,
+                                       const rlo__memory *dst, cl_event wait, cl_event *out_event);
 
 /** Tells if pieces of an addend may be placed in a member's destination. */
 bool rlo__member_accepts(const rlo__member *member, int64_t addend);
@@ -298,9 +290,7 @@ bool rlo__member_accepts(const rlo__member *member, int64_t addend);
 void rlo__exchange_set_placed(rlo_exchange *exchange, rlo__message *message);
 
 /** Adds a message to two counters. */
-void rlo__message_count(const rlo__message *message,
-                        int64_t *messages,
-                        int64_t *bytes);
+void rlo__message_count(const rlo__message *message, int64_t *messages, int64_t *bytes);
 
 /* --------------------------------------------------------------------- run */
 

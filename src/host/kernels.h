@@ -45,17 +45,11 @@ typedef void (*rlo__host_group_fn)(const rlo__host_group *group);
  * `grain_bytes`, a multiple of a line, and each dst + columns[i] a multiple of
  * a line too.
  */
-typedef void (*rlo__host_grains_fn)(uint8_t *dst,
-                                    const int64_t *columns,
-                                    const uint8_t *src,
-                                    int64_t src_step,
-                                    int64_t num_columns,
-                                    int64_t grain_bytes);
+typedef void (*rlo__host_grains_fn)(uint8_t *dst, const int64_t *columns, const uint8_t *src,
+                                    int64_t src_step, int64_t num_columns, int64_t grain_bytes);
 
 /** Copies bytes; whole lines of dst may be stored past the caches. */
-typedef void (*rlo__host_copy_fn)(uint8_t *dst,
-                                  const uint8_t *src,
-                                  size_t bytes);
+typedef void (*rlo__host_copy_fn)(uint8_t *dst, const uint8_t *src, size_t bytes);
 
 /**
  * Moves units between one run and `num_streams` streams of `steps` times 16
@@ -67,12 +61,8 @@ typedef void (*rlo__host_copy_fn)(uint8_t *dst,
  *
  * @param masks  of rlo__host_make_masks, for the same direction.
  */
-typedef void (*rlo__host_streams_fn)(uint8_t *dst,
-                                     const uint8_t *src,
-                                     const int64_t *streams,
-                                     int64_t num_streams,
-                                     int64_t steps,
-                                     const uint8_t *masks);
+typedef void (*rlo__host_streams_fn)(uint8_t *dst, const uint8_t *src, const int64_t *streams,
+                                     int64_t num_streams, int64_t steps, const uint8_t *masks);
 
 /** Most streams of a rlo__host_streams_fn. */
 #define RLO__HOST_MAX_STREAMS 16
@@ -109,9 +99,7 @@ const rlo__host_kernels *rlo__host_kernels_get(void);
 
 /** Writes the masks for streams of units of `unit_bytes`, a power of two up to
  *  16: RLO__HOST_MASK_BYTES(num_streams) bytes. */
-void rlo__host_make_masks(int32_t num_streams,
-                          int32_t unit_bytes,
-                          bool is_split,
+void rlo__host_make_masks(int32_t num_streams, int32_t unit_bytes, bool is_split,
                           uint8_t *out_masks);
 
 #endif

@@ -63,8 +63,7 @@
 /* r[k] holds row k + q * LANE_UNITS in lane q, LANE_UNITS columns of it; after,
  * r[c] holds the VECTOR_UNITS rows of column c. Each pass is a perfect shuffle
  * of the units of each lane. */
-TARGET static inline __attribute__((always_inline)) void NAME(transpose)(
-    VECTOR *r) {
+TARGET static inline __attribute__((always_inline)) void NAME(transpose)(VECTOR *r) {
 #if UNIT < 16
   UNROLL
   for (int pass = 1; pass < LANE_UNITS; pass *= 2) {
@@ -84,16 +83,17 @@ TARGET static inline __attribute__((always_inline)) void NAME(transpose)(
 #endif
 }
 
-TARGET static inline __attribute__((always_inline)) void NAME(prefetch_row)(
-    const uint8_t *row, int64_t bytes) {
+TARGET static inline __attribute__((always_inline)) void NAME(prefetch_row)(const uint8_t *row,
+                                                                            int64_t bytes) {
   const uint8_t *line = row - ((uintptr_t)row & 63);
   for (; line < row + bytes; line += 64) {
     __builtin_prefetch(line, 0, 2);
   }
 }
 
-TARGET static inline __attribute__((always_inline)) void NAME(group)(
-    const rlo__host_group *group, int num_vectors, bool is_past_caches) {
+TARGET static inline __attribute__((always_inline)) void NAME(group)(const rlo__host_group *group,
+                                                                     int num_vectors,
+                                                                     bool is_past_caches) {
   const int64_t num_columns = group->num_columns;
   const int64_t num_rows = (int64_t)num_vectors * VECTOR_UNITS;
   const int64_t *rows = group->rows;

@@ -44,12 +44,8 @@ static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
   memcpy(dst, src, bytes);
 }
 
-static void grains(uint8_t *dst,
-                   const int64_t *columns,
-                   const uint8_t *src,
-                   int64_t src_step,
-                   int64_t num_columns,
-                   int64_t grain_bytes) {
+static void grains(uint8_t *dst, const int64_t *columns, const uint8_t *src, int64_t src_step,
+                   int64_t num_columns, int64_t grain_bytes) {
   for (int64_t i = 0; i < num_columns; ++i) {
     memcpy(dst + columns[i], src + i * src_step, (size_t)grain_bytes);
   }
@@ -58,11 +54,8 @@ static void grains(uint8_t *dst,
 static void no_fence(void) {
 }
 
-#define GROUPS(kind)                                         \
-  {                                                          \
-    kind##_portable_1, kind##_portable_2, kind##_portable_4, \
-        kind##_portable_8, kind##_portable_16                \
-  }
+#define GROUPS(kind) \
+  { kind##_portable_1, kind##_portable_2, kind##_portable_4, kind##_portable_8, kind##_portable_16 }
 
 static const rlo__host_kernels portable = {
     .vector_bytes = 16,
@@ -78,14 +71,11 @@ static const rlo__host_kernels portable = {
 
 const rlo__host_kernels *rlo__host_kernels_get(void) {
   const int64_t bytes = rlo__thresholds.host_vector_bytes;
-  const rlo__host_kernels *found =
-      bytes < 16 ? NULL : rlo__host_kernels_x86(bytes);
+  const rlo__host_kernels *found = bytes < 16 ? NULL : rlo__host_kernels_x86(bytes);
   return found == NULL ? &portable : found;
 }
 
-void rlo__host_make_masks(int32_t num_streams,
-                          int32_t unit_bytes,
-                          bool is_split,
+void rlo__host_make_masks(int32_t num_streams, int32_t unit_bytes, bool is_split,
                           uint8_t *out_masks) {
   memset(out_masks, 0x80, (size_t)RLO__HOST_MASK_BYTES(num_streams));
   for (int32_t at = 0; at < num_streams * 16; ++at) {
@@ -93,8 +83,7 @@ void rlo__host_make_masks(int32_t num_streams,
     int32_t unit = at / unit_bytes;
     int32_t stream = unit % num_streams;
     int32_t within = unit / num_streams * unit_bytes + at % unit_bytes;
-    int32_t to = is_split ? stream * num_streams + at / 16
-                          : at / 16 * num_streams + stream;
+    int32_t to = is_split ? stream * num_streams + at / 16 : at / 16 * num_streams + stream;
     if (is_split) {
       out_masks[to * 16 + within] = (uint8_t)(at % 16);
     } else {

@@ -37,11 +37,9 @@
 #define TARGET __attribute__((target("avx2")))
 #define VECTOR __m256i
 #define LANES  2
-#define LOAD(src, rows, step)                                           \
-  _mm256_inserti128_si256(                                              \
-      _mm256_castsi128_si256(_mm_loadu_si128(FROM((src) + (rows)[0]))), \
-      _mm_loadu_si128(FROM((src) + (rows)[step])),                      \
-      1)
+#define LOAD(src, rows, step)                                                               \
+  _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(FROM((src) + (rows)[0]))), \
+                          _mm_loadu_si128(FROM((src) + (rows)[step])), 1)
 #define STORE(p, v)  _mm256_storeu_si256(AT(p), v)
 #define STREAM(p, v) _mm256_stream_si256(AT(p), v)
 #define LOW(a, b)    UNPACK(_mm256_unpacklo_epi)(a, b)
@@ -56,21 +54,11 @@
 #define LANES  4
 #define LANE(v, src, rows, step, q) \
   _mm512_inserti32x4(v, _mm_loadu_si128(FROM((src) + (rows)[(q) * (step)])), q)
-#define LOAD(src, rows, step)                                   \
-  LANE(LANE(LANE(_mm512_castsi128_si512(                        \
-                     _mm_loadu_si128(FROM((src) + (rows)[0]))), \
-                 src,                                           \
-                 rows,                                          \
-                 step,                                          \
-                 1),                                            \
-            src,                                                \
-            rows,                                               \
-            step,                                               \
-            2),                                                 \
-       src,                                                     \
-       rows,                                                    \
-       step,                                                    \
-       3)
+#define LOAD(src, rows, step)                                                                 \
+  LANE(LANE(LANE(_mm512_castsi128_si512(_mm_loadu_si128(FROM((src) + (rows)[0]))), src, rows, \
+                 step, 1),                                                                    \
+            src, rows, step, 2),                                                              \
+       src, rows, step, 3)
 #define STORE(p, v)  _mm512_storeu_si512(AT(p), v)
 #define STREAM(p, v) _mm512_stream_si512(AT(p), v)
 #define LOW(a, b)    UNPACK(_mm512_unpacklo_epi)(a, b)
@@ -85,16 +73,15 @@ static size_t head_of(const uint8_t *dst, size_t bytes) {
   return head < bytes ? head : bytes;
 }
 
-#define DEFINE_COPY(isa, target_attribute, copy_line)           \
-  target_attribute static void copy_##isa(                      \
-      uint8_t *dst, const uint8_t *src, size_t bytes) {         \
-    size_t head = head_of(dst, bytes);                          \
-    memcpy(dst, src, head);                                     \
-    size_t end = bytes - (bytes - head) % RLO__HOST_LINE_BYTES; \
-    for (size_t i = head; i < end; i += RLO__HOST_LINE_BYTES) { \
-      copy_line(dst + i, src + i);                              \
-    }                                                           \
-    memcpy(dst + end, src + end, bytes - end);                  \
+#define DEFINE_COPY(isa, target_attribute, copy_line)                                       \
+  target_attribute static void copy_##isa(uint8_t *dst, const uint8_t *src, size_t bytes) { \
+    size_t head = head_of(dst, bytes);                                                      \
+    memcpy(dst, src, head);                                                                 \
+    size_t end = bytes - (bytes - head) % RLO__HOST_LINE_BYTES;                             \
+    for (size_t i = head; i < end; i += RLO__HOST_LINE_BYTES) {                             \
+      copy_line(dst + i, src + i);                                                          \
+    }                                                                                       \
+    memcpy(dst + end, src + end, bytes - end);                                              \
   }
 
 #define COPY_16(p, q) _mm_stream_si128(AT(p), _mm_loadu_si128(FROM(q)))
@@ -107,27 +94,23 @@ static size_t head_of(const uint8_t *dst, size_t bytes) {
 #define COPY_LINE_AVX2(p, q) \
   COPY_32(p, q);             \
   COPY_32((p) + 32, (q) + 32)
-#define COPY_LINE_AVX512(p, q) \
-  _mm512_stream_si512(AT(p), _mm512_loadu_si512(FROM(q)))
+#define COPY_LINE_AVX512(p, q) _mm512_stream_si512(AT(p), _mm512_loadu_si512(FROM(q)))
 
 DEFINE_COPY(sse2, , COPY_LINE_SSE2)
 DEFINE_COPY(avx2, __attribute__((target("avx2"))), COPY_LINE_AVX2)
 DEFINE_COPY(avx512, __attribute__((target("avx512f"))), COPY_LINE_AVX512)
 
-#define DEFINE_GRAINS(isa, target_attribute, copy_line)                 \
-  target_attribute static void grains_##isa(uint8_t *dst,               \
-                                            const int64_t *columns,     \
-                                            const uint8_t *src,         \
-                                            int64_t src_step,           \
-                                            int64_t num_columns,        \
-                                            int64_t grain_bytes) {      \
-    for (int64_t i = 0; i < num_columns; ++i) {                         \
-      const uint8_t *from = src + i * src_step;                         \
-      uint8_t *to = dst + columns[i];                                   \
-      for (int64_t k = 0; k < grain_bytes; k += RLO__HOST_LINE_BYTES) { \
-        copy_line(to + k, from + k);                                    \
-      }                                                                 \
-    }                                                                   \
+#define DEFINE_GRAINS(isa, target_attribute, copy_line)                                 \
+  target_attribute static void grains_##isa(uint8_t *dst, const int64_t *columns,       \
+                                            const uint8_t *src, int64_t src_step,       \
+                                            int64_t num_columns, int64_t grain_bytes) { \
+    for (int64_t i = 0; i < num_columns; ++i) {                                         \
+      const uint8_t *from = src + i * src_step;                                         \
+      uint8_t *to = dst + columns[i];                                                   \
+      for (int64_t k = 0; k < grain_bytes; k += RLO__HOST_LINE_BYTES) {                 \
+        copy_line(to + k, from + k);                                                    \
+      }                                                                                 \
+    }                                                                                   \
   }
 
 DEFINE_GRAINS(sse2, , COPY_LINE_SSE2)
@@ -141,9 +124,8 @@ static void fence(void) {
 /* ------------------------------------------------------------------ streams */
 
 /* The bytes that the masks choose of each of `count` vectors. */
-__attribute__((target("ssse3"))) static inline __attribute__((always_inline))
-__m128i
-choose(const __m128i *in, int64_t count, const uint8_t *masks) {
+__attribute__((target("ssse3"))) static inline __attribute__((always_inline)) __m128i choose(
+    const __m128i *in, int64_t count, const uint8_t *masks) {
   __m128i out = _mm_setzero_si128();
 #pragma GCC unroll 4
   for (int64_t u = 0; u < count; ++u) {
@@ -155,23 +137,16 @@ choose(const __m128i *in, int64_t count, const uint8_t *masks) {
 
 /* Vectors `near` bytes apart, or those of streams, become vectors of the other
  * kind. */
-__attribute__((target("ssse3"))) static inline
-    __attribute__((always_inline)) void
-    move_streams(uint8_t *dst,
-                 const uint8_t *src,
-                 const int64_t *streams,
-                 int64_t num_streams,
-                 int64_t steps,
-                 const uint8_t *masks,
-                 bool is_split) {
+__attribute__((target("ssse3"))) static inline __attribute__((always_inline)) void move_streams(
+    uint8_t *dst, const uint8_t *src, const int64_t *streams, int64_t num_streams, int64_t steps,
+    const uint8_t *masks, bool is_split) {
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t far = step * 16;
     const int64_t near = far * num_streams;
     __m128i in[RLO__HOST_MAX_STREAMS];
 #pragma GCC unroll 4
     for (int64_t u = 0; u < num_streams; ++u) {
-      in[u] = _mm_loadu_si128(
-          FROM(src + (is_split ? near + u * 16 : far + streams[u])));
+      in[u] = _mm_loadu_si128(FROM(src + (is_split ? near + u * 16 : far + streams[u])));
     }
 #pragma GCC unroll 4
     for (int64_t v = 0; v < num_streams; ++v) {
@@ -182,26 +157,23 @@ __attribute__((target("ssse3"))) static inline
 }
 
 /* Loops of a constant length for the usual numbers of streams. */
-#define DEFINE_STREAMS(name, is_split)                                        \
-  __attribute__((target("ssse3"))) static void name(uint8_t *dst,             \
-                                                    const uint8_t *src,       \
-                                                    const int64_t *streams,   \
-                                                    int64_t num_streams,      \
-                                                    int64_t steps,            \
-                                                    const uint8_t *masks) {   \
-    switch (num_streams) {                                                    \
-      case 2:                                                                 \
-        move_streams(dst, src, streams, 2, steps, masks, is_split);           \
-        break;                                                                \
-      case 3:                                                                 \
-        move_streams(dst, src, streams, 3, steps, masks, is_split);           \
-        break;                                                                \
-      case 4:                                                                 \
-        move_streams(dst, src, streams, 4, steps, masks, is_split);           \
-        break;                                                                \
-      default:                                                                \
-        move_streams(dst, src, streams, num_streams, steps, masks, is_split); \
-    }                                                                         \
+#define DEFINE_STREAMS(name, is_split)                                                           \
+  __attribute__((target("ssse3"))) static void name(uint8_t *dst, const uint8_t *src,            \
+                                                    const int64_t *streams, int64_t num_streams, \
+                                                    int64_t steps, const uint8_t *masks) {       \
+    switch (num_streams) {                                                                       \
+      case 2:                                                                                    \
+        move_streams(dst, src, streams, 2, steps, masks, is_split);                              \
+        break;                                                                                   \
+      case 3:                                                                                    \
+        move_streams(dst, src, streams, 3, steps, masks, is_split);                              \
+        break;                                                                                   \
+      case 4:                                                                                    \
+        move_streams(dst, src, streams, 4, steps, masks, is_split);                              \
+        break;                                                                                   \
+      default:                                                                                   \
+        move_streams(dst, src, streams, num_streams, steps, masks, is_split);                    \
+    }                                                                                            \
   }
 
 DEFINE_STREAMS(split, true)
@@ -209,18 +181,15 @@ DEFINE_STREAMS(join, false)
 
 /* ------------------------------------------------------------------- tables */
 
-#define GROUPS(kind, isa)                                                   \
-  {                                                                         \
-    kind##_##isa##_1, kind##_##isa##_2, kind##_##isa##_4, kind##_##isa##_8, \
-        kind##_##isa##_16                                                   \
-  }
-#define KERNELS(isa, bytes, split_or_null, join_or_null)                \
-  {                                                                     \
-    .vector_bytes = bytes, .line_rows = GROUPS(line_rows, isa),         \
-    .line_rows_past_caches = GROUPS(line_rows_past_caches, isa),        \
-    .few_rows = GROUPS(few_rows, sse2), .copy_past_caches = copy_##isa, \
-    .grains_past_caches = grains_##isa, .split = split_or_null,         \
-    .join = join_or_null, .fence = fence                                \
+#define GROUPS(kind, isa) \
+  { kind##_##isa##_1, kind##_##isa##_2, kind##_##isa##_4, kind##_##isa##_8, kind##_##isa##_16 }
+#define KERNELS(isa, bytes, split_or_null, join_or_null)                              \
+  {                                                                                   \
+    .vector_bytes = bytes, .line_rows = GROUPS(line_rows, isa),                       \
+    .line_rows_past_caches = GROUPS(line_rows_past_caches, isa),                      \
+    .few_rows = GROUPS(few_rows, sse2), .copy_past_caches = copy_##isa,               \
+    .grains_past_caches = grains_##isa, .split = split_or_null, .join = join_or_null, \
+    .fence = fence                                                                    \
   }
 
 static const rlo__host_kernels sse2 = KERNELS(sse2, 16, NULL, NULL);

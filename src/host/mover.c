@@ -80,9 +80,7 @@ static int32_t term_of(const rlo_problem *problem, const rlo_guard *guard) {
 
 /** Narrows the bounds of terms to where guards on a term alone hold:
  *  0 <= base + q < limit, or 0 <= base - q < limit. */
-static void apply_guards(const rlo_problem *problem,
-                         rlo_guard_kind kind,
-                         rlo__term_bounds *terms) {
+static void apply_guards(const rlo_problem *problem, rlo_guard_kind kind, rlo__term_bounds *terms) {
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
     int32_t t = guard->kind == kind ? term_of(problem, guard) : -1;
@@ -98,17 +96,13 @@ static void apply_guards(const rlo_problem *problem,
   }
 }
 
-static bool form_is_within(const rlo_problem *problem,
-                           const rlo_form *form,
-                           const rlo__term_bounds *terms,
-                           int64_t unit_bits,
-                           int64_t bytes) {
+static bool form_is_within(const rlo_problem *problem, const rlo_form *form,
+                           const rlo__term_bounds *terms, int64_t unit_bits, int64_t bytes) {
   int64_t min;
   int64_t max;
   int64_t end;
   return rlo__form_range_with(problem, form, terms, &min, &max) && min >= 0 &&
-         rlo__mul_add(unit_bits, max, unit_bits, &end) &&
-         rlo__ceil_div(end, 8) <= bytes;
+         rlo__mul_add(unit_bits, max, unit_bits, &end) && rlo__ceil_div(end, 8) <= bytes;
 }
 
 /* Tells if every point of a canonical problem that is not empty is proven to
@@ -121,10 +115,7 @@ static bool is_within(const rlo_problem *problem) {
     return false;
   }
   apply_guards(problem, RLO_GUARD_SKIP, &terms);
-  if (!form_is_within(problem,
-                      &problem->dst,
-                      &terms,
-                      rlo_problem_dst_unit_bits(problem),
+  if (!form_is_within(problem, &problem->dst, &terms, rlo_problem_dst_unit_bits(problem),
                       problem->dst_bytes)) {
     return false;
   }
@@ -136,8 +127,7 @@ static bool is_within(const rlo_problem *problem) {
     }
   }
   apply_guards(problem, RLO_GUARD_PAD, &terms);
-  return form_is_within(
-      problem, &problem->src, &terms, problem->unit_bits, problem->src_bytes);
+  return form_is_within(problem, &problem->src, &terms, problem->unit_bits, problem->src_bytes);
 }
 
 /* -------------------------------------------------------------------- parts */
@@ -147,8 +137,7 @@ static bool is_nested(const rlo_problem *problem) {
   int64_t span = 1;
   for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
     if (problem->dst.axis[a] < span ||
-        !rlo__mul_add(
-            span, problem->dst.axis[a], problem->extents[a] - 1, &span)) {
+        !rlo__mul_add(span, problem->dst.axis[a], problem->extents[a] - 1, &span)) {
       return false;
     }
   }
@@ -163,9 +152,7 @@ static int64_t units_of_bytes(int64_t units, int64_t bits) {
 /** How many slices along an axis write no byte together; 1 if that is not
  *  known. Units of whole bytes never do. Others do not if the steps of a nested
  *  box are whole bytes down to where each slice begins. */
-static int64_t count_slices(const rlo_problem *problem,
-                            int32_t axis,
-                            int64_t *out_points) {
+static int64_t count_slices(const rlo_problem *problem, int32_t axis, int64_t *out_points) {
   const int64_t bits = rlo_problem_dst_unit_bits(problem);
   *out_points = 1;
   if (bits % 8 == 0) {
@@ -184,9 +171,7 @@ static int64_t count_slices(const rlo_problem *problem,
 }
 
 static rlo_status add_part(rlo__host_mover *mover, const part *added) {
-  RLO_TRY(rlo__array_reserve(&mover->parts,
-                             sizeof *mover->parts,
-                             mover->num_parts + 1,
+  RLO_TRY(rlo__array_reserve(&mover->parts, sizeof *mover->parts, mover->num_parts + 1,
                              &mover->capacity));
   part *place = &mover->parts[mover->num_parts++];
   *place = *added;
@@ -197,9 +182,7 @@ static rlo_status add_part(rlo__host_mover *mover, const part *added) {
 
 /** Adds a copy of a problem, in one slice if `is_whole`, and otherwise cut
  * where no two slices write one byte; it is canonical then. */
-static rlo_status add_slices(rlo__host_mover *mover,
-                             const rlo_problem *problem,
-                             bool is_whole) {
+static rlo_status add_slices(rlo__host_mover *mover, const rlo_problem *problem, bool is_whole) {
   part added = {.slices = {.count = 1}, .work = (double)POINT_BYTES};
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     added.work *= (double)problem->extents[a];
@@ -222,9 +205,7 @@ static rlo_status add_slices(rlo__host_mover *mover,
 }
 
 /** A rlo__host_part_fn. */
-static rlo_status take_part(void *payload,
-                            const rlo_problem *problem,
-                            bool is_plain) {
+static rlo_status take_part(void *payload, const rlo_problem *problem, bool is_plain) {
   rlo__host_mover *mover = payload;
   if (mover->is_beyond || !is_within(problem)) {
     mover->is_beyond = true;
@@ -234,10 +215,8 @@ static rlo_status take_part(void *payload,
     return add_slices(mover, problem, false);
   }
   part added = {.is_nest = true};
-  rlo__host_nest_make(
-      problem, mover->kernels, mover->is_past_caches, &added.nest);
-  added.work = (double)added.nest.written_bytes +
-               (double)added.nest.num_turns * (double)TURN_BYTES;
+  rlo__host_nest_make(problem, mover->kernels, mover->is_past_caches, &added.nest);
+  added.work = (double)added.nest.written_bytes + (double)added.nest.num_turns * (double)TURN_BYTES;
   return add_part(mover, &added);
 }
 
@@ -289,16 +268,14 @@ static rlo_status create(rlo__host_mover *mover, const rlo_problem *problem) {
   return add_slices(mover, problem, true);
 }
 
-rlo_status rlo__host_mover_create(const rlo_problem *problem,
-                                  rlo__host_mover **out_mover) {
+rlo_status rlo__host_mover_create(const rlo_problem *problem, rlo__host_mover **out_mover) {
   RLO_TRY(rlo__problem_validate(problem));
   rlo__host_mover *mover = rlo__alloc(sizeof *mover);
   if (mover == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   mover->kernels = rlo__host_kernels_get();
-  mover->is_past_caches =
-      problem->dst_bytes >= rlo__thresholds.host_past_caches_bytes;
+  mover->is_past_caches = problem->dst_bytes >= rlo__thresholds.host_past_caches_bytes;
   mover->index_bytes = rlo_problem_loads(problem) ? problem->index_bytes : 0;
   rlo_status status = create(mover, problem);
   if (status != RLO_OK) {
@@ -325,26 +302,19 @@ static int64_t num_turns(const part *p) {
 }
 
 /** Where a share begins in a part: its first turn. */
-static int64_t first_turn(const rlo__host_mover *mover,
-                          const part *p,
-                          int32_t share,
+static int64_t first_turn(const rlo__host_mover *mover, const part *p, int32_t share,
                           int32_t num_shares) {
   const int64_t turns = num_turns(p);
   const double work = mover->work * share / num_shares - p->work_before;
   if (share == num_shares || work >= p->work) {
     return turns;
   }
-  return work <= 0 ? 0
-                   : rlo__min((int64_t)(work / p->work * (double)turns), turns);
+  return work <= 0 ? 0 : rlo__min((int64_t)(work / p->work * (double)turns), turns);
 }
 
 /** Runs the slices first <= n < end, of which there is one or more. */
-static rlo_status run_slices(const slices *s,
-                             const void *src,
-                             const void *indices,
-                             void *dst,
-                             int64_t first,
-                             int64_t end) {
+static rlo_status run_slices(const slices *s, const void *src, const void *indices, void *dst,
+                             int64_t first, int64_t end) {
   const rlo_problem *problem = s->problem;
   if (end - first == s->count) {
     return rlo_problem_run_host_indexed(problem, src, indices, dst);
@@ -355,8 +325,7 @@ static rlo_status run_slices(const slices *s,
   }
   const int64_t begin = first * s->points;
   const int64_t stop = rlo__min(end * s->points, problem->extents[s->axis]);
-  rlo_status status =
-      rlo__problem_restrict(problem, s->axis, begin, stop, slice);
+  rlo_status status = rlo__problem_restrict(problem, s->axis, begin, stop, slice);
   if (status == RLO_OK) {
     status = rlo_problem_run_host_indexed(slice, src, indices, dst);
   }
@@ -364,21 +333,15 @@ static rlo_status run_slices(const slices *s,
   return status;
 }
 
-rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
-                                     const void *src,
-                                     const void *indices,
-                                     void *dst,
-                                     int32_t share,
+rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *src,
+                                     const void *indices, void *dst, int32_t share,
                                      int32_t num_shares) {
   if (share < 0 || share >= num_shares) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "share %d of %d does not exist",
-                    (int)share,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "share %d of %d does not exist", (int)share,
                     (int)num_shares);
   }
   if (indices == NULL && mover->index_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the indices are NULL; %lld bytes are needed",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices are NULL; %lld bytes are needed",
                     (long long)mover->index_bytes);
   }
   rlo__host_workspace *workspace = NULL;
@@ -400,8 +363,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
     if (workspace == NULL) {
       status = RLO_OUT_OF_MEMORY;
     } else {
-      rlo__host_nest_run(
-          &p->nest, mover->kernels, src, dst, first, end, workspace);
+      rlo__host_nest_run(&p->nest, mover->kernels, src, dst, first, end, workspace);
     }
   }
   rlo__free(workspace);
@@ -425,18 +387,15 @@ typedef struct job {
 
 static void run_job(void *payload) {
   job *j = payload;
-  j->status = rlo__host_mover_run_share(
-      j->mover, j->src, j->indices, j->dst, j->share, j->num_shares);
+  j->status =
+      rlo__host_mover_run_share(j->mover, j->src, j->indices, j->dst, j->share, j->num_shares);
   if (j->status != RLO_OK) {
     snprintf(j->message, sizeof j->message, "%s", rlo_error_last()->message);
   }
 }
 
-rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
-                               const void *src,
-                               const void *indices,
-                               void *dst,
-                               int32_t num_threads) {
+rlo_status rlo__host_mover_run(const rlo__host_mover *mover, const void *src, const void *indices,
+                               void *dst, int32_t num_threads) {
   const double most = mover->work / (double)rlo__thresholds.host_thread_bytes;
   int32_t threads = num_threads < MAX_THREADS ? num_threads : MAX_THREADS;
   threads = most < threads ? (int32_t)most : threads;
@@ -454,9 +413,7 @@ rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
                     .dst = dst,
                     .share = n,
                     .num_shares = threads};
-    jobs[n].has_thread =
-        n > 0 &&
-        rlo__thread_start(run_job, &jobs[n], &jobs[n].thread) == RLO_OK;
+    jobs[n].has_thread = n > 0 && rlo__thread_start(run_job, &jobs[n], &jobs[n].thread) == RLO_OK;
   }
   for (int32_t n = 0; n < threads; ++n) {
     if (!jobs[n].has_thread) {
@@ -476,24 +433,17 @@ rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
   return status;
 }
 
-static rlo_status check_memory(const rlo_problem *problem,
-                               const void *src,
-                               const void *dst) {
+static rlo_status check_memory(const rlo_problem *problem, const void *src, const void *dst) {
   RLO_REQUIRE_LIST(src, problem->src_bytes);
   RLO_REQUIRE_LIST(dst, problem->dst_bytes);
   return RLO_OK;
 }
 
-rlo_status rlo_run_host(const rlo_problem *problem,
-                        const void *src,
-                        const void *indices,
-                        void *dst,
+rlo_status rlo_run_host(const rlo_problem *problem, const void *src, const void *indices, void *dst,
                         int32_t num_threads) {
   RLO_REQUIRE(problem);
   if (num_threads < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'num_threads' is %d; at least 1",
-                    (int)num_threads);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'num_threads' is %d; at least 1", (int)num_threads);
   }
   rlo__host_mover *mover;
   RLO_TRY(rlo__host_mover_create(problem, &mover));

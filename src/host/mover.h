@@ -38,11 +38,8 @@ void rlo__host_mover_release(rlo__host_mover *mover);
  *         RLO_INVALID_ARGUMENT for a share that does not exist.
  *         RLO_OUT_OF_MEMORY. Threads: safe.
  */
-RLO_NODISCARD rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
-                                                   const void *src,
-                                                   const void *indices,
-                                                   void *dst,
-                                                   int32_t share,
+RLO_NODISCARD rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *src,
+                                                   const void *indices, void *dst, int32_t share,
                                                    int32_t num_shares);
 
 /**
@@ -50,10 +47,7 @@ RLO_NODISCARD rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
  * starts and joins: fewer for small problems.
  * @return as rlo__host_mover_run_share; of several failures the first share's.
  */
-RLO_NODISCARD rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
-                                             const void *src,
-                                             const void *indices,
-                                             void *dst,
-                                             int32_t num_threads);
+RLO_NODISCARD rlo_status rlo__host_mover_run(const rlo__host_mover *mover, const void *src,
+                                             const void *indices, void *dst, int32_t num_threads);
 
 #endif

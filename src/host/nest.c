@@ -90,8 +90,8 @@ static void begin_sides(chooser *c) {
   axis *from = find_closest(c, false);
   to->is_taken = false;
   take(c, to, true);
-  if (from != NULL && (rlo__abs(from->src) == nest->grain_bytes ||
-                       rlo__abs(from->src) < rlo__abs(to->src))) {
+  if (from != NULL &&
+      (rlo__abs(from->src) == nest->grain_bytes || rlo__abs(from->src) < rlo__abs(to->src))) {
     take(c, from, false);
     nest->src_step = from->src;
   }
@@ -103,8 +103,8 @@ static void grow_side(chooser *c, bool in_dst) {
   const int64_t grain = nest->grain_bytes;
   const rlo__host_side *side = in_dst ? &nest->along_dst : &nest->along_src;
   axis *next = NULL;
-  while ((in_dst ? nest->dst_step : nest->src_step) == grain &&
-         side->num_levels > 0 && side->num_levels < RLO__HOST_MAX_LEVELS &&
+  while ((in_dst ? nest->dst_step : nest->src_step) == grain && side->num_levels > 0 &&
+         side->num_levels < RLO__HOST_MAX_LEVELS &&
          side->extent * grain < rlo__thresholds.host_side_bytes &&
          (next = find_free(c, in_dst, side->extent * grain)) != NULL) {
     take(c, next, in_dst);
@@ -125,21 +125,18 @@ static bool find_streams(rlo__host_nest *nest) {
       from->num_levels != 1 || to->num_levels != 1) {
     return false;
   }
-  const bool is_split = from->extent <= RLO__HOST_MAX_STREAMS &&
-                        to->extent * grain >= 16 &&
+  const bool is_split = from->extent <= RLO__HOST_MAX_STREAMS && to->extent * grain >= 16 &&
                         to->steps[0] == from->extent * grain;
   nest->move = is_split ? RLO__HOST_MOVE_SPLIT : RLO__HOST_MOVE_JOIN;
-  return is_split ||
-         (to->extent <= RLO__HOST_MAX_STREAMS && from->extent * grain >= 16 &&
-          from->steps[0] == to->extent * grain);
+  return is_split || (to->extent <= RLO__HOST_MAX_STREAMS && from->extent * grain >= 16 &&
+                      from->steps[0] == to->extent * grain);
 }
 
 static bool is_plane_of_blocks(const rlo__host_nest *nest) {
   const int64_t grain = nest->grain_bytes;
   return is_unit(grain) && nest->src_step == grain && nest->dst_step == grain &&
          nest->along_src.num_levels > 0 && nest->along_dst.num_levels > 0 &&
-         nest->along_src.extent * grain >= 16 &&
-         nest->along_dst.extent * grain >= 16;
+         nest->along_src.extent * grain >= 16 && nest->along_dst.extent * grain >= 16;
 }
 
 static void choose_move(chooser *c, const rlo__host_kernels *kernels) {
@@ -196,13 +193,13 @@ static void choose_blocks(const chooser *c) {
   rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
   const bool is_staged = !has_line_rows(c);
-  const int64_t row = is_staged ? rlo__thresholds.host_staged_tile_src_bytes
-                                : rlo__thresholds.host_tile_src_bytes;
-  const int64_t bytes = is_staged ? rlo__thresholds.host_staged_tile_bytes
-                                  : rlo__thresholds.host_tile_bytes;
-  const int64_t column = rlo__max(
-      rlo__thresholds.host_tile_min_dst_bytes,
-      rlo__min(rlo__thresholds.host_tile_dst_bytes, bytes / (row / grain)));
+  const int64_t row =
+      is_staged ? rlo__thresholds.host_staged_tile_src_bytes : rlo__thresholds.host_tile_src_bytes;
+  const int64_t bytes =
+      is_staged ? rlo__thresholds.host_staged_tile_bytes : rlo__thresholds.host_tile_bytes;
+  const int64_t column =
+      rlo__max(rlo__thresholds.host_tile_min_dst_bytes,
+               rlo__min(rlo__thresholds.host_tile_dst_bytes, bytes / (row / grain)));
   nest->tile_src = cut(nest->along_src.extent, row / grain, LINE / grain);
   nest->tile_dst = cut(nest->along_dst.extent, column / grain, LINE / grain);
 }
@@ -223,16 +220,12 @@ static void choose_tiles(const chooser *c) {
     nest->tile_src = rlo__min(nest->tile_src, stream);
   } else if (nest->move == RLO__HOST_MOVE_SPLAT) {
     nest->tile_src = 1;
-    nest->tile_dst = rlo__min(nest->tile_dst,
-                              rlo__thresholds.host_chunk_bytes / LINE * LINE);
+    nest->tile_dst = rlo__min(nest->tile_dst, rlo__thresholds.host_chunk_bytes / LINE * LINE);
   } else {
     nest->tile_src =
-        cut(nest->tile_src,
-            rlo__min(grains, rlo__thresholds.host_grains_src_bytes) / grain,
-            1);
-    nest->tile_dst = cut(nest->tile_dst,
-                         grains / (grain * nest->tile_src),
-                         LINE / rlo__gcd(grain, LINE));
+        cut(nest->tile_src, rlo__min(grains, rlo__thresholds.host_grains_src_bytes) / grain, 1);
+    nest->tile_dst =
+        cut(nest->tile_dst, grains / (grain * nest->tile_src), LINE / rlo__gcd(grain, LINE));
   }
 }
 
@@ -246,18 +239,14 @@ static void add_loop(rlo__host_nest *nest, rlo__host_loop loop) {
 /** Loops of longer steps in the source are further outside, so that the source
  *  is read as much in order as tiles allow. */
 static int64_t loop_rank(const rlo__host_loop *loop) {
-  static const int64_t ranks[] = {[RLO__HOST_LOOP_GRAIN] = -3,
-                                  [RLO__HOST_LOOP_SRC] = -2,
-                                  [RLO__HOST_LOOP_DST] = -1};
-  return loop->kind == RLO__HOST_LOOP_AXIS ? rlo__abs(loop->src_step)
-                                           : ranks[loop->kind];
+  static const int64_t ranks[] = {
+      [RLO__HOST_LOOP_GRAIN] = -3, [RLO__HOST_LOOP_SRC] = -2, [RLO__HOST_LOOP_DST] = -1};
+  return loop->kind == RLO__HOST_LOOP_AXIS ? rlo__abs(loop->src_step) : ranks[loop->kind];
 }
 
 static void sort_loops(rlo__host_nest *nest) {
   for (int32_t n = 1; n < nest->num_loops; ++n) {
-    for (int32_t k = n;
-         k > 0 && loop_rank(&nest->loops[k - 1]) < loop_rank(&nest->loops[k]);
-         --k) {
+    for (int32_t k = n; k > 0 && loop_rank(&nest->loops[k - 1]) < loop_rank(&nest->loops[k]); --k) {
       rlo__host_loop moved = nest->loops[k];
       nest->loops[k] = nest->loops[k - 1];
       nest->loops[k - 1] = moved;
@@ -271,39 +260,30 @@ static void lay_loops(chooser *c) {
   for (int32_t a = 0; a < c->num_axes; ++a) {
     const axis *one = &c->axes[a];
     if (!one->is_taken) {
-      add_loop(nest,
-               (rlo__host_loop){.kind = RLO__HOST_LOOP_AXIS,
-                                .count = one->extent,
-                                .src_step = one->src,
-                                .dst_step = one->dst});
+      add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_AXIS,
+                                      .count = one->extent,
+                                      .src_step = one->src,
+                                      .dst_step = one->dst});
     }
   }
-  add_loop(nest,
-           (rlo__host_loop){
-               .kind = RLO__HOST_LOOP_SRC,
-               .count = rlo__ceil_div(nest->along_src.extent, nest->tile_src),
-               .points = nest->tile_src,
-               .src_step = nest->tile_src * nest->src_step});
-  add_loop(nest,
-           (rlo__host_loop){
-               .kind = RLO__HOST_LOOP_DST,
-               .count = rlo__ceil_div(nest->along_dst.extent, nest->tile_dst),
-               .points = nest->tile_dst,
-               .dst_step = nest->tile_dst * nest->dst_step});
-  add_loop(nest,
-           (rlo__host_loop){
-               .kind = RLO__HOST_LOOP_GRAIN,
-               .count = rlo__ceil_div(nest->grain_bytes, nest->chunk_bytes),
-               .points = nest->chunk_bytes,
-               .src_step = nest->chunk_bytes,
-               .dst_step = nest->chunk_bytes});
+  add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_SRC,
+                                  .count = rlo__ceil_div(nest->along_src.extent, nest->tile_src),
+                                  .points = nest->tile_src,
+                                  .src_step = nest->tile_src * nest->src_step});
+  add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_DST,
+                                  .count = rlo__ceil_div(nest->along_dst.extent, nest->tile_dst),
+                                  .points = nest->tile_dst,
+                                  .dst_step = nest->tile_dst * nest->dst_step});
+  add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_GRAIN,
+                                  .count = rlo__ceil_div(nest->grain_bytes, nest->chunk_bytes),
+                                  .points = nest->chunk_bytes,
+                                  .src_step = nest->chunk_bytes,
+                                  .dst_step = nest->chunk_bytes});
   sort_loops(nest);
 }
 
-void rlo__host_nest_make(const rlo_problem *problem,
-                         const rlo__host_kernels *kernels,
-                         bool is_past_caches,
-                         rlo__host_nest *out) {
+void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
+                         bool is_past_caches, rlo__host_nest *out) {
   const int64_t unit = problem->unit_bits / 8;
   *out = (rlo__host_nest){.src_base = problem->src.base * unit,
                           .dst_base = problem->dst.base * unit,
@@ -316,17 +296,14 @@ void rlo__host_nest_make(const rlo_problem *problem,
   }
   chooser c = {.nest = out, .num_axes = problem->num_axes};
   for (int32_t a = 0; a < c.num_axes; ++a) {
-    c.axes[a] = (axis){problem->extents[a],
-                       problem->src.axis[a] * unit,
-                       problem->dst.axis[a] * unit,
-                       false};
+    c.axes[a] = (axis){problem->extents[a], problem->src.axis[a] * unit,
+                       problem->dst.axis[a] * unit, false};
     out->written_bytes *= problem->extents[a];
   }
   find_grain(&c);
   choose_move(&c, kernels);
   choose_tiles(&c);
   lay_loops(&c);
-  out->has_line_steps =
-      has_line_rows(&c) && (out->tile_dst == out->along_dst.extent ||
-                            out->tile_dst * out->dst_step % LINE == 0);
+  out->has_line_steps = has_line_rows(&c) && (out->tile_dst == out->along_dst.extent ||
+                                              out->tile_dst * out->dst_step % LINE == 0);
 }

@@ -96,10 +96,8 @@ typedef struct rlo__host_nest {
  * @param is_past_caches  whether the destination is to be stored past the
  *                 caches where that is possible.
  */
-void rlo__host_nest_make(const rlo_problem *problem,
-                         const rlo__host_kernels *kernels,
-                         bool is_past_caches,
-                         rlo__host_nest *out);
+void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
+                         bool is_past_caches, rlo__host_nest *out);
 
 /** Temporary memory of a thread that runs nests. */
 typedef struct rlo__host_workspace rlo__host_workspace;
@@ -109,12 +107,8 @@ rlo__host_workspace *rlo__host_workspace_create(void);
 
 /** Runs the turns first <= t < end of the loops. The memories are those of the
  *  problem. Threads: safe for turns that do not overlap. */
-void rlo__host_nest_run(const rlo__host_nest *nest,
-                        const rlo__host_kernels *kernels,
-                        const uint8_t *src,
-                        uint8_t *dst,
-                        int64_t first,
-                        int64_t end,
+void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *kernels,
+                        const uint8_t *src, uint8_t *dst, int64_t first, int64_t end,
                         rlo__host_workspace *workspace);
 
 #endif

@@ -51,10 +51,7 @@ static int64_t to_line(const uint8_t *p) {
 }
 
 /** The steps of positions first <= p < first + count of a side. */
-static void find_places(const rlo__host_side *side,
-                        int64_t first,
-                        int64_t count,
-                        int64_t *out) {
+static void find_places(const rlo__host_side *side, int64_t first, int64_t count, int64_t *out) {
   int64_t digits[RLO__HOST_MAX_LEVELS] = {0};
   int64_t at = 0;
   int64_t rest = first;
@@ -89,8 +86,8 @@ static void find_places(const rlo__host_side *side,
  */
 
 /** Grains of `bytes`, a constant. */
-static inline __attribute__((always_inline)) void move_units(
-    const tile *t, uint8_t *dst, const int64_t *columns, size_t bytes) {
+static inline __attribute__((always_inline)) void move_units(const tile *t, uint8_t *dst,
+                                                             const int64_t *columns, size_t bytes) {
   const int64_t *rows = t->workspace->rows;
   const int64_t src_step = t->nest->src_step;
   const int64_t dst_step = t->nest->dst_step;
@@ -115,8 +112,8 @@ static inline __attribute__((always_inline)) void move_units(
 
 /** Copies pieces of a constant size, of which the last may overlap the one
  *  before it. */
-static inline __attribute__((always_inline)) void copy_pieces(
-    uint8_t *dst, const uint8_t *src, int64_t bytes, int64_t piece) {
+static inline __attribute__((always_inline)) void copy_pieces(uint8_t *dst, const uint8_t *src,
+                                                              int64_t bytes, int64_t piece) {
   for (int64_t end = piece; end < bytes; end += piece) {
     memcpy(dst + end - piece, src + end - piece, (size_t)piece);
   }
@@ -156,19 +153,13 @@ static void move_lines(const tile *t) {
   const rlo__host_nest *nest = t->nest;
   for (int64_t j = 0; j < t->nj; ++j) {
     prefetch_ahead(t, j);
-    t->kernels->grains_past_caches(t->dst + j * nest->dst_step,
-                                   t->workspace->columns,
-                                   t->src + t->workspace->rows[j],
-                                   nest->src_step,
-                                   t->ni,
+    t->kernels->grains_past_caches(t->dst + j * nest->dst_step, t->workspace->columns,
+                                   t->src + t->workspace->rows[j], nest->src_step, t->ni,
                                    t->grain_bytes);
   }
 }
 
-static void move_grains(const tile *t,
-                        uint8_t *dst,
-                        const int64_t *columns,
-                        bool is_past_caches) {
+static void move_grains(const tile *t, uint8_t *dst, const int64_t *columns, bool is_past_caches) {
   const rlo__host_nest *nest = t->nest;
   for (int64_t j = 0; j < t->nj; ++j) {
     const uint8_t *from = t->src + t->workspace->rows[j];
@@ -176,8 +167,8 @@ static void move_grains(const tile *t,
     prefetch_ahead(t, j);
     for (int64_t i = 0; i < t->ni; ++i) {
       if (is_past_caches) {
-        t->kernels->copy_past_caches(
-            to + columns[i], from + i * nest->src_step, (size_t)t->grain_bytes);
+        t->kernels->copy_past_caches(to + columns[i], from + i * nest->src_step,
+                                     (size_t)t->grain_bytes);
       } else {
         copy_grain(to + columns[i], from + i * nest->src_step, t->grain_bytes);
       }
@@ -185,9 +176,7 @@ static void move_grains(const tile *t,
   }
 }
 
-static void move_one_by_one(const tile *t,
-                            uint8_t *dst,
-                            const int64_t *columns) {
+static void move_one_by_one(const tile *t, uint8_t *dst, const int64_t *columns) {
   switch (t->grain_bytes) {
     case 1:
       move_units(t, dst, columns, 1);
@@ -209,10 +198,7 @@ static void move_one_by_one(const tile *t,
   }
 }
 
-static void move_blocks(const tile *t,
-                        uint8_t *dst,
-                        const int64_t *columns,
-                        bool is_past_caches) {
+static void move_blocks(const tile *t, uint8_t *dst, const int64_t *columns, bool is_past_caches) {
   const rlo__host_kernels *kernels = t->kernels;
   const int64_t grain = t->grain_bytes;
   const int64_t few = 16 / grain;
@@ -223,10 +209,8 @@ static void move_blocks(const tile *t,
   }
   const int32_t unit = __builtin_ctzll((uint64_t)grain);
   const rlo__host_group_fn move_line =
-      is_past_caches ? kernels->line_rows_past_caches[unit]
-                     : kernels->line_rows[unit];
-  rlo__host_group group = {
-      .src = t->src, .columns = columns, .num_columns = t->ni};
+      is_past_caches ? kernels->line_rows_past_caches[unit] : kernels->line_rows[unit];
+  rlo__host_group group = {.src = t->src, .columns = columns, .num_columns = t->ni};
   int64_t j = 0;
   for (; j + many <= t->nj; j += many) {
     group.rows = t->workspace->rows + j;
@@ -264,15 +248,13 @@ static void move_streams(const tile *t, uint8_t *dst, const int64_t *columns) {
   const int64_t *streams = is_split ? columns : rows;
   const uint8_t *src = t->src + (is_split ? rows[0] : 0);
   dst += is_split ? 0 : columns[0];
-  (is_split ? t->kernels->split : t->kernels->join)(
-      dst, src, streams, num_streams, steps, t->workspace->masks);
+  (is_split ? t->kernels->split : t->kernels->join)(dst, src, streams, num_streams, steps,
+                                                    t->workspace->masks);
   for (int64_t k = steps * 16 / grain; k < length; ++k) {
     for (int64_t n = 0; n < num_streams; ++n) {
       const int64_t near = (k * num_streams + n) * grain;
       const int64_t far = k * grain + streams[n];
-      memcpy(dst + (is_split ? far : near),
-             src + (is_split ? near : far),
-             (size_t)grain);
+      memcpy(dst + (is_split ? far : near), src + (is_split ? near : far), (size_t)grain);
     }
   }
 }
@@ -293,8 +275,7 @@ static void splat(const tile *t) {
   const int64_t grain = t->grain_bytes;
   const int64_t bytes = t->nj * grain;
   uint8_t *pattern = t->workspace->stage;
-  const int64_t period =
-      rlo__min(bytes, rlo__thresholds.host_pattern_bytes / grain * grain);
+  const int64_t period = rlo__min(bytes, rlo__thresholds.host_pattern_bytes / grain * grain);
   memcpy(pattern, t->src, (size_t)grain);
   for (int64_t have = grain; have < period; have *= 2) {
     memcpy(pattern + have, pattern, (size_t)rlo__min(have, period - have));
@@ -359,8 +340,7 @@ static void move_columns(const tile *t) {
   const int64_t extent = t->nest->along_dst.extent;
   tile longer = *t;
   longer.nj = rlo__min(t->nj + rlo__ceil_div(LINE - 1, grain), extent - t->j0);
-  const int64_t pitch =
-      (longer.nj * grain + (int64_t)2 * LINE - 1) / LINE * LINE;
+  const int64_t pitch = (longer.nj * grain + (int64_t)2 * LINE - 1) / LINE * LINE;
   uint8_t *stage = stage_of(t);
   for (int64_t i = 0; i < t->ni; ++i) {
     const uint8_t *to = t->dst + w->columns[i];
@@ -370,11 +350,10 @@ static void move_columns(const tile *t) {
   for (int64_t i = 0; i < t->ni; ++i) {
     uint8_t *to = t->dst + w->columns[i];
     const int64_t begin = t->j0 == 0 ? 0 : to_line(to);
-    const int64_t end = rlo__min(t->nj * grain + to_line(to + t->nj * grain),
-                                 (extent - t->j0) * grain);
+    const int64_t end =
+        rlo__min(t->nj * grain + to_line(to + t->nj * grain), (extent - t->j0) * grain);
     if (begin < end) { /* else the row ends in a line of the tile before */
-      t->kernels->copy_past_caches(to + begin,
-                                   stage + w->staged_columns[i] + begin,
+      t->kernels->copy_past_caches(to + begin, stage + w->staged_columns[i] + begin,
                                    (size_t)(end - begin));
     }
   }
@@ -389,9 +368,8 @@ static void run_tile(const tile *t) {
     return;
   }
   /* Such grains need no neighbours to fill their lines. */
-  if (nest->is_past_caches && nest->move == RLO__HOST_MOVE_GRAINS &&
-      nest->has_line_steps && is_line(t->dst) && grain % LINE == 0 &&
-      nest->dst_step % LINE == 0) {
+  if (nest->is_past_caches && nest->move == RLO__HOST_MOVE_GRAINS && nest->has_line_steps &&
+      is_line(t->dst) && grain % LINE == 0 && nest->dst_step % LINE == 0) {
     move_lines(t);
     return;
   }
@@ -399,15 +377,13 @@ static void run_tile(const tile *t) {
     move_tile(t, t->dst, columns);
     return;
   }
-  const bool has_lines =
-      nest->has_line_steps && is_line(t->dst) && t->nj * grain % LINE == 0;
+  const bool has_lines = nest->has_line_steps && is_line(t->dst) && t->nj * grain % LINE == 0;
   if (nest->move == RLO__HOST_MOVE_BLOCKS && has_lines) {
     move_blocks(t, t->dst, columns, true);
     return;
   }
   if (nest->move == RLO__HOST_MOVE_GRAINS &&
-      (grain > rlo__thresholds.host_staged_grain_bytes ||
-       grain < nest->grain_bytes)) {
+      (grain > rlo__thresholds.host_staged_grain_bytes || grain < nest->grain_bytes)) {
     move_grains(t, t->dst, columns, true);
     return;
   }
@@ -437,9 +413,7 @@ static void step(const rlo__host_loop *loop, int64_t count, turns *at) {
   at->dst += count * loop->dst_step;
 }
 
-static void begin_turns(const rlo__host_nest *nest,
-                        int64_t first,
-                        turns *out_at) {
+static void begin_turns(const rlo__host_nest *nest, int64_t first, turns *out_at) {
   for (int32_t n = nest->num_loops - 1; n >= 0; --n) {
     const rlo__host_loop *loop = &nest->loops[n];
     out_at->digits[n] = first % loop->count;
@@ -460,12 +434,8 @@ static void next_turn(const rlo__host_nest *nest, turns *at) {
   }
 }
 
-void rlo__host_nest_run(const rlo__host_nest *nest,
-                        const rlo__host_kernels *kernels,
-                        const uint8_t *src,
-                        uint8_t *dst,
-                        int64_t first,
-                        int64_t end,
+void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *kernels,
+                        const uint8_t *src, uint8_t *dst, int64_t first, int64_t end,
                         rlo__host_workspace *workspace) {
   const int64_t grain = nest->grain_bytes;
   turns at = {.src = (nest->reads_fill ? nest->fill : src) + nest->src_base,
@@ -477,8 +447,7 @@ void rlo__host_nest_run(const rlo__host_nest *nest,
   if (nest->move == RLO__HOST_MOVE_SPLIT || nest->move == RLO__HOST_MOVE_JOIN) {
     bool is_split = nest->move == RLO__HOST_MOVE_SPLIT;
     const rlo__host_side *few = is_split ? &nest->along_src : &nest->along_dst;
-    rlo__host_make_masks(
-        (int32_t)few->extent, (int32_t)grain, is_split, workspace->masks);
+    rlo__host_make_masks((int32_t)few->extent, (int32_t)grain, is_split, workspace->masks);
   }
   int64_t rows_from = -1;
   int64_t columns_from = -1;
@@ -503,21 +472,15 @@ void rlo__host_nest_run(const rlo__host_nest *nest,
         .ni = rlo__min(left_i, nest->tile_src),
         .j0 = j0,
         .nj = rlo__min(left_j, nest->tile_dst),
-        .grain_bytes =
-            rlo__min(grain - corner[RLO__HOST_LOOP_GRAIN], nest->chunk_bytes)};
+        .grain_bytes = rlo__min(grain - corner[RLO__HOST_LOOP_GRAIN], nest->chunk_bytes)};
     if (columns_from != i0) {
-      find_places(&nest->along_src,
-                  i0,
-                  nest->move == RLO__HOST_MOVE_JOIN ? 1 : t.ni,
+      find_places(&nest->along_src, i0, nest->move == RLO__HOST_MOVE_JOIN ? 1 : t.ni,
                   workspace->columns);
       columns_from = i0;
     }
     if (rows_from != j0 && nest->move != RLO__HOST_MOVE_SPLAT) {
-      find_places(&nest->along_dst,
-                  j0,
-                  nest->move == RLO__HOST_MOVE_SPLIT
-                      ? 1
-                      : rlo__min(left_j, t.nj + reach),
+      find_places(&nest->along_dst, j0,
+                  nest->move == RLO__HOST_MOVE_SPLIT ? 1 : rlo__min(left_j, t.nj + reach),
                   workspace->rows);
       rows_from = j0;
     }

@@ -53,9 +53,7 @@ static int32_t widest_axis(const rlo_problem *problem, const rlo_form *form) {
 }
 
 /** @return false if a number exceeds 64 bits. */
-static bool find_cut(const rlo_problem *problem,
-                     const rlo_guard *guard,
-                     cut *out) {
+static bool find_cut(const rlo_problem *problem, const rlo_guard *guard, cut *out) {
   out->axis = widest_axis(problem, &guard->form);
   const int64_t extent = problem->extents[out->axis];
   const int64_t step = guard->form.axis[out->axis];
@@ -91,10 +89,7 @@ static bool find_cut(const rlo_problem *problem,
 
 static rlo_status peel(peeler *p, const rlo_problem *problem);
 
-static rlo_status peel_slice(peeler *p,
-                             const rlo_problem *problem,
-                             int32_t axis,
-                             int64_t begin,
+static rlo_status peel_slice(peeler *p, const rlo_problem *problem, int32_t axis, int64_t begin,
                              int64_t end) {
   rlo_problem *slice = rlo__alloc(sizeof *slice);
   if (slice == NULL) {
@@ -113,10 +108,7 @@ static rlo_status peel_slice(peeler *p,
 
 /** Tells if the guard may hold for some points of the slice and fail for
  * others. */
-static bool is_mixed(const rlo_problem *problem,
-                     const rlo_guard *guard,
-                     int32_t axis,
-                     int64_t at) {
+static bool is_mixed(const rlo_problem *problem, const rlo_guard *guard, int32_t axis, int64_t at) {
   rlo_form form = guard->form;
   form.base += form.axis[axis] * at;
   form.axis[axis] = 0;
@@ -165,9 +157,7 @@ static rlo_status peel(peeler *p, const rlo_problem *problem) {
   return RLO_OK;
 }
 
-rlo_status rlo__host_peel(const rlo_problem *problem,
-                          rlo__host_part_fn fn,
-                          void *payload) {
+rlo_status rlo__host_peel(const rlo_problem *problem, rlo__host_part_fn fn, void *payload) {
   peeler p = {.fn = fn, .payload = payload};
   return peel(&p, problem);
 }

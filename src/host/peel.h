@@ -14,9 +14,7 @@
 
 /** Receives a part, canonical and borrowed for the call. `is_plain` if it has
  *  no terms and no guards, or one PAD guard that never holds. */
-typedef rlo_status (*rlo__host_part_fn)(void *payload,
-                                        const rlo_problem *part,
-                                        bool is_plain);
+typedef rlo_status (*rlo__host_part_fn)(void *payload, const rlo_problem *part, bool is_plain);
 
 /**
  * Calls `fn` for parts that write every cell of the problem that the problem
@@ -24,8 +22,7 @@ typedef rlo_status (*rlo__host_part_fn)(void *payload,
  * @param problem  canonical and moving, its units whole bytes.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; what canonicalization or fn returns.
  */
-RLO_NODISCARD rlo_status rlo__host_peel(const rlo_problem *problem,
-                                        rlo__host_part_fn fn,
+RLO_NODISCARD rlo_status rlo__host_peel(const rlo_problem *problem, rlo__host_part_fn fn,
                                         void *payload);
 
 #endif

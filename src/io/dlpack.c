@@ -60,9 +60,7 @@ static rlo_status check_device(int32_t device, rlo_status status) {
     return RLO_FAIL(status,
                     "DLPack's device %d cannot be reached; %d (CPU) and %d "
                     "(OpenCL) can",
-                    device,
-                    RLO_DLPACK_CPU,
-                    RLO_DLPACK_OPENCL);
+                    device, RLO_DLPACK_CPU, RLO_DLPACK_OPENCL);
   }
   return RLO_OK;
 }
@@ -71,8 +69,7 @@ static rlo_status check_data(const void *data, const rlo_shape *shape) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   if (data == NULL && extent.elements > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the data of %" PRId64 " elements are NULL",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the data of %" PRId64 " elements are NULL",
                     extent.elements);
   }
   return RLO_OK;
@@ -80,33 +77,24 @@ static rlo_status check_data(const void *data, const rlo_shape *shape) {
 
 /* *offset_bytes += elems * bits / 8: from the first element to slot 0, or back.
  * Either fits on its own. */
-static rlo_status add_elements(int64_t elems,
-                               int64_t bits,
-                               int32_t device,
-                               int64_t *offset_bytes) {
+static rlo_status add_elements(int64_t elems, int64_t bits, int32_t device, int64_t *offset_bytes) {
   int64_t total_bits;
   int64_t sum;
-  if (!rlo__mul(elems, bits, &total_bits) ||
-      !rlo__add(*offset_bytes, total_bits / 8, &sum)) {
+  if (!rlo__mul(elems, bits, &total_bits) || !rlo__add(*offset_bytes, total_bits / 8, &sum)) {
     return RLO_FAIL(RLO_OVERFLOW,
-                    "%" PRId64 " elements of %" PRId64
-                    " bits from byte %" PRId64 " on do not fit 64 bits",
-                    elems,
-                    bits,
-                    *offset_bytes);
+                    "%" PRId64 " elements of %" PRId64 " bits from byte %" PRId64
+                    " on do not fit 64 bits",
+                    elems, bits, *offset_bytes);
   }
   if (total_bits % 8 != 0) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "slot 0 and the first element of %" PRId64
-                    " bits are %" PRId64 " bits apart, which is no whole byte",
-                    bits,
-                    rlo__abs(total_bits));
+                    "slot 0 and the first element of %" PRId64 " bits are %" PRId64
+                    " bits apart, which is no whole byte",
+                    bits, rlo__abs(total_bits));
   }
   if (sum < 0 && device == RLO_DLPACK_OPENCL) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the array begins %" PRId64
-                    " bytes before the beginning of the cl_mem",
-                    -sum);
+                    "the array begins %" PRId64 " bytes before the beginning of the cl_mem", -sum);
   }
   *offset_bytes = sum;
   return RLO_OK;
@@ -121,8 +109,7 @@ struct rlo_dlpack_import {
   struct DLManagedTensorVersioned *versioned;
 };
 
-static rlo_status find_dtype(const rlo__dl_tensor *tensor,
-                             rlo_dtype *out_dtype) {
+static rlo_status find_dtype(const rlo__dl_tensor *tensor, rlo_dtype *out_dtype) {
   if (tensor->type_lanes != 1) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "elements of %d lanes are not supported; make the lanes "
@@ -137,58 +124,42 @@ static rlo_status find_dtype(const rlo__dl_tensor *tensor,
       return RLO_OK;
     }
   }
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "DLPack's type with code %d and %d bits is not supported",
-                  tensor->type_code,
-                  tensor->type_bits);
+  return RLO_FAIL(RLO_UNSUPPORTED, "DLPack's type with code %d and %d bits is not supported",
+                  tensor->type_code, tensor->type_bits);
 }
 
-static rlo_status find_layout(const rlo__dl_tensor *tensor,
-                              rlo_dtype dtype,
-                              uint64_t flags,
-                              int64_t available_bytes,
-                              rlo_dlpack_view *view) {
+static rlo_status find_layout(const rlo__dl_tensor *tensor, rlo_dtype dtype, uint64_t flags,
+                              int64_t available_bytes, rlo_dlpack_view *view) {
   if (tensor->byte_offset > INT64_MAX) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the byte offset %" PRIu64 " does not fit 63 bits",
+    return RLO_FAIL(RLO_OVERFLOW, "the byte offset %" PRIu64 " does not fit 63 bits",
                     tensor->byte_offset);
   }
   view->offset_bytes = (int64_t)tensor->byte_offset;
   if (available_bytes >= 0 && available_bytes != RLO_AVAILABLE_ALL) {
     if (view->offset_bytes > available_bytes) {
       return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "the byte offset %" PRId64 " lies beyond the %" PRId64
-                      " available bytes",
-                      view->offset_bytes,
-                      available_bytes);
+                      "the byte offset %" PRId64 " lies beyond the %" PRId64 " available bytes",
+                      view->offset_bytes, available_bytes);
     }
     available_bytes -= view->offset_bytes;
   }
   int64_t bits = rlo_dtype_storage_bits(dtype);
   const bool is_packed =
-      (flags & RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED) == 0 &&
-      tensor->type_bits < bits;
+      (flags & RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED) == 0 && tensor->type_bits < bits;
   if (is_packed) {
     bits = tensor->type_bits;
   }
   rlo_layout layout;
   int64_t lowest_elems = 0;
-  RLO_TRY(rlo_layout_from_strides(tensor->shape,
-                                  tensor->strides,
-                                  tensor->ndim,
-                                  rlo__available_elems(available_bytes, bits),
-                                  &layout,
+  RLO_TRY(rlo_layout_from_strides(tensor->shape, tensor->strides, tensor->ndim,
+                                  rlo__available_elems(available_bytes, bits), &layout,
                                   &lowest_elems));
   layout.element_size_bits = is_packed ? bits : 0;
-  RLO_TRY(rlo_shape_make_with_layout(
-      dtype, tensor->shape, tensor->ndim, &layout, &view->shape));
-  return add_elements(
-      lowest_elems, bits, tensor->device_type, &view->offset_bytes);
+  RLO_TRY(rlo_shape_make_with_layout(dtype, tensor->shape, tensor->ndim, &layout, &view->shape));
+  return add_elements(lowest_elems, bits, tensor->device_type, &view->offset_bytes);
 }
 
-rlo_status rlo_dlpack_view_tensor(const void *dl_tensor,
-                                  uint64_t flags,
-                                  int64_t available_bytes,
+rlo_status rlo_dlpack_view_tensor(const void *dl_tensor, uint64_t flags, int64_t available_bytes,
                                   rlo_dlpack_view *out_view) {
   RLO_REQUIRE(dl_tensor, out_view);
   /* Their struct, read as ours: a copy offends no rule of aliasing. */
@@ -206,13 +177,10 @@ rlo_status rlo_dlpack_view_tensor(const void *dl_tensor,
   };
   RLO_TRY(find_layout(&tensor, dtype, flags, available_bytes, &view));
   RLO_TRY(check_data(tensor.data, &view.shape));
-  return rlo__report_write(
-      "DLPack view", "RLO_DLPACK_VIEW_INIT", &view, out_view, sizeof view);
+  return rlo__report_write("DLPack view", "RLO_DLPACK_VIEW_INIT", &view, out_view, sizeof view);
 }
 
-static rlo_status take(const rlo__dl_tensor *tensor,
-                       uint64_t flags,
-                       int64_t available_bytes,
+static rlo_status take(const rlo__dl_tensor *tensor, uint64_t flags, int64_t available_bytes,
                        rlo_dlpack_import **out_import) {
   rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   RLO_TRY(rlo_dlpack_view_tensor(tensor, flags, available_bytes, &view));
@@ -224,8 +192,7 @@ static rlo_status take(const rlo__dl_tensor *tensor,
   return RLO_OK;
 }
 
-rlo_status rlo_dlpack_import_create(struct DLManagedTensor *managed,
-                                    int64_t available_bytes,
+rlo_status rlo_dlpack_import_create(struct DLManagedTensor *managed, int64_t available_bytes,
                                     rlo_dlpack_import **out_import) {
   RLO_REQUIRE(out_import);
   *out_import = NULL;
@@ -235,23 +202,18 @@ rlo_status rlo_dlpack_import_create(struct DLManagedTensor *managed,
   return RLO_OK;
 }
 
-rlo_status rlo_dlpack_import_create_versioned(
-    struct DLManagedTensorVersioned *managed,
-    int64_t available_bytes,
-    rlo_dlpack_import **out_import) {
+rlo_status rlo_dlpack_import_create_versioned(struct DLManagedTensorVersioned *managed,
+                                              int64_t available_bytes,
+                                              rlo_dlpack_import **out_import) {
   RLO_REQUIRE(out_import);
   *out_import = NULL;
   RLO_REQUIRE(managed);
   if (managed->version_major != MAJOR) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "version %" PRIu32 ".%" PRIu32
-                    " of DLPack is unknown; %d.x is read",
-                    managed->version_major,
-                    managed->version_minor,
-                    MAJOR);
+                    "version %" PRIu32 ".%" PRIu32 " of DLPack is unknown; %d.x is read",
+                    managed->version_major, managed->version_minor, MAJOR);
   }
-  RLO_TRY(
-      take(&managed->dl_tensor, managed->flags, available_bytes, out_import));
+  RLO_TRY(take(&managed->dl_tensor, managed->flags, available_bytes, out_import));
   (*out_import)->versioned = managed;
   return RLO_OK;
 }
@@ -303,16 +265,12 @@ static void delete_versioned(struct DLManagedTensorVersioned *self) {
 
 /* Refuses what cannot be said of an array. `is_padded`: its elements take more
  * bits than DLPack's. */
-static rlo_status check_view(const rlo_dlpack_view *view,
-                             bool is_versioned,
-                             bool is_padded) {
+static rlo_status check_view(const rlo_dlpack_view *view, bool is_versioned, bool is_padded) {
   const rlo_shape *shape = &view->shape;
   const int64_t bits = rlo__layout_element_bits(&shape->layout, shape->dtype);
   if (is_padded && bits != rlo_dtype_storage_bits(shape->dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "DLPack has no elements of %s in %" PRId64 " bits",
-                    rlo_dtype_name(shape->dtype),
-                    bits);
+    return RLO_FAIL(RLO_UNSUPPORTED, "DLPack has no elements of %s in %" PRId64 " bits",
+                    rlo_dtype_name(shape->dtype), bits);
   }
   if (view->is_read_only && !is_versioned) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -328,8 +286,7 @@ static rlo_status check_view(const rlo_dlpack_view *view,
   return RLO_OK;
 }
 
-static rlo_status fill_tensor(const rlo_dlpack_view *view,
-                              bool is_versioned,
+static rlo_status fill_tensor(const rlo_dlpack_view *view, bool is_versioned,
                               exported_tensor *exported) {
   const rlo_shape *shape = &view->shape;
   RLO_TRY(check_data(view->data, shape));
@@ -341,15 +298,11 @@ static rlo_status fill_tensor(const rlo_dlpack_view *view,
   int64_t offset_elems = 0;
   int64_t offset_bytes = view->offset_bytes;
   RLO_TRY(rlo_shape_to_strides(shape, exported->strides, &offset_elems));
-  RLO_TRY(
-      add_elements(offset_elems, bits, (int32_t)view->device, &offset_bytes));
-  memcpy(exported->dims,
-         shape->dims,
-         (size_t)shape->rank * sizeof exported->dims[0]);
+  RLO_TRY(add_elements(offset_elems, bits, (int32_t)view->device, &offset_bytes));
+  memcpy(exported->dims, shape->dims, (size_t)shape->rank * sizeof exported->dims[0]);
   const rlo__dl_tensor tensor = {
       /* Their offset has no sign. */
-      .data = offset_bytes < 0 ? (unsigned char *)view->data + offset_bytes
-                               : view->data,
+      .data = offset_bytes < 0 ? (unsigned char *)view->data + offset_bytes : view->data,
       .byte_offset = (uint64_t)rlo__max(offset_bytes, 0),
       .device_type = (int32_t)view->device,
       .device_id = view->device_id,
@@ -360,8 +313,7 @@ static rlo_status fill_tensor(const rlo_dlpack_view *view,
       .shape = exported->dims,
       .strides = exported->strides,
   };
-  exported->managed =
-      (struct DLManagedTensor){tensor, exported, delete_managed};
+  exported->managed = (struct DLManagedTensor){tensor, exported, delete_managed};
   exported->versioned = (struct DLManagedTensorVersioned){
       .version_major = MAJOR,
       .version_minor = MINOR,
@@ -375,15 +327,12 @@ static rlo_status fill_tensor(const rlo_dlpack_view *view,
 }
 
 /* On failure nothing is left, and destroy has not been called. */
-static rlo_status export_view(const rlo_dlpack_view *view,
-                              bool is_versioned,
-                              rlo_dlpack_destroy_fn destroy,
-                              void *payload,
+static rlo_status export_view(const rlo_dlpack_view *view, bool is_versioned,
+                              rlo_dlpack_destroy_fn destroy, void *payload,
                               exported_tensor **out_exported) {
   RLO_REQUIRE(view);
   rlo_dlpack_view known = RLO_DLPACK_VIEW_INIT;
-  RLO_TRY(rlo__options_read(
-      "DLPack view", "RLO_DLPACK_VIEW_INIT", view, &known, sizeof known));
+  RLO_TRY(rlo__options_read("DLPack view", "RLO_DLPACK_VIEW_INIT", view, &known, sizeof known));
   exported_tensor *exported = rlo__alloc(sizeof *exported);
   if (exported == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -399,10 +348,8 @@ static rlo_status export_view(const rlo_dlpack_view *view,
   return RLO_OK;
 }
 
-rlo_status rlo_dlpack_export(const rlo_dlpack_view *view,
-                             rlo_dlpack_destroy_fn destroy,
-                             void *payload,
-                             struct DLManagedTensor **out_managed) {
+rlo_status rlo_dlpack_export(const rlo_dlpack_view *view, rlo_dlpack_destroy_fn destroy,
+                             void *payload, struct DLManagedTensor **out_managed) {
   RLO_REQUIRE(out_managed);
   *out_managed = NULL;
   exported_tensor *exported = NULL;
@@ -411,11 +358,9 @@ rlo_status rlo_dlpack_export(const rlo_dlpack_view *view,
   return RLO_OK;
 }
 
-rlo_status rlo_dlpack_export_versioned(
-    const rlo_dlpack_view *view,
-    rlo_dlpack_destroy_fn destroy,
-    void *payload,
-    struct DLManagedTensorVersioned **out_managed) {
+rlo_status rlo_dlpack_export_versioned(const rlo_dlpack_view *view, rlo_dlpack_destroy_fn destroy,
+                                       void *payload,
+                                       struct DLManagedTensorVersioned **out_managed) {
   RLO_REQUIRE(out_managed);
   *out_managed = NULL;
   exported_tensor *exported = NULL;

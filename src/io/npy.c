@@ -48,9 +48,7 @@ static rlo_dtype dtype_of(char kind, int64_t bytes) {
 
 /* Reads a type as NumPy spells it: a byte order, a letter and a number of
  * bytes. `text` need not be terminated; it has no NUL. */
-static rlo_status parse_type(const char *text,
-                             size_t length,
-                             rlo_dtype *out_dtype,
+static rlo_status parse_type(const char *text, size_t length, rlo_dtype *out_dtype,
                              bool *out_is_byte_swapped) {
   const char order = length > 1 ? text[0] : ' ';
   const char kind = length > 1 ? text[1] : ' ';
@@ -59,31 +57,23 @@ static rlo_status parse_type(const char *text,
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the type '%.*s' (objects, text, times, records) is not "
                     "supported",
-                    shown(length),
-                    text);
+                    shown(length), text);
   }
   int64_t bytes = length > 2 && length < 12 ? 0 : -1;
   for (size_t i = 2; i < length && bytes >= 0; ++i) {
     bytes = is_digit(text[i]) ? bytes * 10 + (text[i] - '0') : -1;
   }
   if (!is_order || strchr("biufc", kind) == NULL || bytes < 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "expected a byte order and a type like '<f4', found '%.*s'",
-                    shown(length),
-                    text);
+    return RLO_FAIL(RLO_PARSE, "expected a byte order and a type like '<f4', found '%.*s'",
+                    shown(length), text);
   }
   *out_dtype = dtype_of(kind, bytes);
   if (*out_dtype == RLO_DTYPE_INVALID) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the type '%.*s' is not supported",
-                    shown(length),
-                    text);
+    return RLO_FAIL(RLO_UNSUPPORTED, "the type '%.*s' is not supported", shown(length), text);
   }
   if (order == '|' && bytes > 1) {
-    return RLO_FAIL(RLO_PARSE,
-                    "the type '%.*s' has more than one byte and no byte order",
-                    shown(length),
-                    text);
+    return RLO_FAIL(RLO_PARSE, "the type '%.*s' has more than one byte and no byte order",
+                    shown(length), text);
   }
   /* The host is little-endian: base/version.c. */
   *out_is_byte_swapped = bytes > 1 && order == '>';
@@ -93,17 +83,13 @@ static rlo_status parse_type(const char *text,
 /* The unsigned integer as wide as elements whose type NumPy does not know:
  * "<V2", "|V1". RLO_DTYPE_INVALID for another spelling. `text` has no NUL. */
 static rlo_dtype unknown_type(const char *text, size_t length) {
-  bool is_unknown = length == 3 && strchr("<|=", text[0]) != NULL &&
-                    text[1] == 'V' && (text[2] == '1' || text[2] == '2');
+  bool is_unknown = length == 3 && strchr("<|=", text[0]) != NULL && text[1] == 'V' &&
+                    (text[2] == '1' || text[2] == '2');
   return is_unknown ? dtype_of('u', text[2] - '0') : RLO_DTYPE_INVALID;
 }
 
-rlo_status rlo_shape_from_numpy(const char *type,
-                                const int64_t *dims,
-                                const int64_t *strides_bytes,
-                                int32_t rank,
-                                int64_t available_bytes,
-                                rlo_numpy_view *out_view) {
+rlo_status rlo_shape_from_numpy(const char *type, const int64_t *dims, const int64_t *strides_bytes,
+                                int32_t rank, int64_t available_bytes, rlo_numpy_view *out_view) {
   RLO_REQUIRE(type, out_view);
   RLO_REQUIRE_LIST(dims, rank);
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
@@ -112,13 +98,8 @@ rlo_status rlo_shape_from_numpy(const char *type,
   int64_t element_bytes = rlo_dtype_storage_bits(dtype) / 8;
   int64_t lowest_elems = 0;
   rlo_layout layout;
-  RLO_TRY(rlo__layout_from_byte_strides(dims,
-                                        strides_bytes,
-                                        rank,
-                                        element_bytes,
-                                        available_bytes,
-                                        &layout,
-                                        &lowest_elems));
+  RLO_TRY(rlo__layout_from_byte_strides(dims, strides_bytes, rank, element_bytes, available_bytes,
+                                        &layout, &lowest_elems));
   RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &layout, &view.shape));
   if (!rlo__mul(lowest_elems, element_bytes, &view.offset_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
@@ -126,25 +107,18 @@ rlo_status rlo_shape_from_numpy(const char *type,
                     "bits in bytes",
                     (long long)lowest_elems);
   }
-  return rlo__report_write(
-      "NumPy view", "RLO_NUMPY_VIEW_INIT", &view, out_view, sizeof view);
+  return rlo__report_write("NumPy view", "RLO_NUMPY_VIEW_INIT", &view, out_view, sizeof view);
 }
 
 /* ------------------------------------------------------------------ writing */
 
 /* The dictionary, as NumPy prints it. A type that NumPy lacks is an unsigned
  * integer. */
-static void print_dictionary(rlo__str *str,
-                             const rlo_shape *shape,
-                             bool is_fortran) {
+static void print_dictionary(rlo__str *str, const rlo_shape *shape, bool is_fortran) {
   const int32_t bytes = rlo_dtype_storage_bits(shape->dtype) / 8;
   const char kind = rlo__dtype_info_of(shape->dtype)->npy_kind;
-  rlo__str_printf(str,
-                  "{'descr': '%c%c%" PRId32
-                  "', 'fortran_order': %s, 'shape': (",
-                  bytes == 1 ? '|' : '<',
-                  kind != '\0' ? kind : 'u',
-                  bytes,
+  rlo__str_printf(str, "{'descr': '%c%c%" PRId32 "', 'fortran_order': %s, 'shape': (",
+                  bytes == 1 ? '|' : '<', kind != '\0' ? kind : 'u', bytes,
                   is_fortran ? "True" : "False");
   for (int32_t k = 0; k < shape->rank; ++k) {
     rlo__str_printf(str, k > 0 ? ", %" PRId64 : "%" PRId64, shape->dims[k]);
@@ -152,9 +126,7 @@ static void print_dictionary(rlo__str *str,
   rlo__str_append(str, shape->rank == 1 ? ",), }" : "), }");
 }
 
-rlo_status rlo_npy_format(const rlo_shape *shape,
-                          void *buffer,
-                          size_t capacity,
+rlo_status rlo_npy_format(const rlo_shape *shape, void *buffer, size_t capacity,
                           size_t *out_bytes) {
   RLO_REQUIRE(shape, out_bytes);
   RLO_REQUIRE_LIST(buffer, capacity);
@@ -178,10 +150,8 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
   }
   int64_t element_bits = rlo__layout_element_bits(layout, shape->dtype);
   if (element_bits != rlo_dtype_storage_bits(shape->dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an .npy file holds %s in %d bits, not in %" PRId64,
-                    rlo_dtype_name(shape->dtype),
-                    rlo_dtype_storage_bits(shape->dtype),
+    return RLO_FAIL(RLO_UNSUPPORTED, "an .npy file holds %s in %d bits, not in %" PRId64,
+                    rlo_dtype_name(shape->dtype), rlo_dtype_storage_bits(shape->dtype),
                     element_bits);
   }
   char header[MAX_BYTES];
@@ -203,8 +173,7 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "an .npy header of %zu bytes does not fit the room for "
                     "%zu",
-                    *out_bytes,
-                    capacity);
+                    *out_bytes, capacity);
   }
   memcpy(buffer, header, *out_bytes);
   return RLO_OK;
@@ -235,19 +204,14 @@ static rlo_status refuse(const reader *r, const char *expected) {
   char found[24] = "the header's end";
   if (r->at < r->end) {
     const unsigned char c = (unsigned char)r->file[r->at];
-    (void)snprintf(
-        found, sizeof found, c >= 0x20 && c < 0x7f ? "'%c'" : "0x%02x", c);
+    (void)snprintf(found, sizeof found, c >= 0x20 && c < 0x7f ? "'%c'" : "0x%02x", c);
   }
-  return RLO_FAIL(RLO_PARSE,
-                  "byte %zu of the .npy file: expected %s, found %s",
-                  r->at,
-                  expected,
+  return RLO_FAIL(RLO_PARSE, "byte %zu of the .npy file: expected %s, found %s", r->at, expected,
                   found);
 }
 
 static void skip_blanks(reader *r) {
-  while (peek(r) == ' ' || peek(r) == '\t' || peek(r) == '\n' ||
-         peek(r) == '\r') {
+  while (peek(r) == ' ' || peek(r) == '\t' || peek(r) == '\n' || peek(r) == '\r') {
     ++r->at;
   }
 }
@@ -274,9 +238,7 @@ static bool accept_word(reader *r, const char *word) {
 }
 
 /* A string without escapes, in either kind of quotes; borrowed. */
-static rlo_status read_string(reader *r,
-                              const char **out_text,
-                              size_t *out_length) {
+static rlo_status read_string(reader *r, const char **out_text, size_t *out_length) {
   char quote = peek(r);
   if (quote != '\'' && quote != '"') {
     return refuse(r, "a string");
@@ -316,10 +278,7 @@ static rlo_status read_dimension(reader *r, int64_t *out_value) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "byte %zu of the .npy file: the dimension %.*s%s does "
                     "not fit 64 bits",
-                    start,
-                    shown(length),
-                    r->file + start,
-                    length > MAX_SHOWN ? "..." : "");
+                    start, shown(length), r->file + start, length > MAX_SHOWN ? "..." : "");
   }
   /* Python 2 wrote its long integers as 3L. */
   if (peek(r) == 'L') {
@@ -341,8 +300,7 @@ static rlo_status read_shape(reader *r, description *d) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "byte %zu of the .npy file: a rank above the limit of "
                       "%d",
-                      r->at,
-                      RLO_MAX_RANK);
+                      r->at, RLO_MAX_RANK);
     }
     RLO_TRY(read_dimension(r, &shape->dims[shape->rank]));
     ++shape->rank;
@@ -368,20 +326,15 @@ static rlo_status read_type(reader *r, description *d) {
   rlo_npy_header *header = &d->header;
   header->shape.dtype = unknown_type(text, length);
   header->is_type_unknown = header->shape.dtype != RLO_DTYPE_INVALID;
-  return header->is_type_unknown
-             ? RLO_OK
-             : rlo__status_prefix(parse_type(text,
-                                             length,
-                                             &header->shape.dtype,
-                                             &header->is_byte_swapped),
-                                  "byte %zu of the .npy file: ",
-                                  position);
+  return header->is_type_unknown ? RLO_OK
+                                 : rlo__status_prefix(parse_type(text, length, &header->shape.dtype,
+                                                                 &header->is_byte_swapped),
+                                                      "byte %zu of the .npy file: ", position);
 }
 
 static rlo_status read_order(reader *r, description *d) {
   d->is_fortran = accept_word(r, "True");
-  return d->is_fortran || accept_word(r, "False") ? RLO_OK
-                                                  : refuse(r, "True or False");
+  return d->is_fortran || accept_word(r, "False") ? RLO_OK : refuse(r, "True or False");
 }
 
 static const struct {
@@ -402,17 +355,15 @@ static rlo_status read_entry(reader *r, description *d) {
   size_t length = 0;
   RLO_TRY(read_string(r, &key, &length));
   int k = 0;
-  while (k < NUM_KEYS && (strlen(keys[k].name) != length ||
-                          memcmp(keys[k].name, key, length) != 0)) {
+  while (k < NUM_KEYS &&
+         (strlen(keys[k].name) != length || memcmp(keys[k].name, key, length) != 0)) {
     ++k;
   }
   if (k == NUM_KEYS || (d->seen >> k & 1) != 0) {
     return RLO_FAIL(RLO_PARSE,
                     "byte %zu of the .npy file: expected the keys descr, "
                     "fortran_order and shape, each once, found '%.*s'",
-                    position,
-                    shown(length),
-                    key);
+                    position, shown(length), key);
   }
   d->seen |= 1u << k;
   return accept(r, ':') ? keys[k].read(r, d) : refuse(r, "':'");
@@ -435,60 +386,48 @@ static rlo_status read_dictionary(reader *r, description *d) {
   }
   for (int k = 0; k < NUM_KEYS; ++k) {
     if ((d->seen >> k & 1) == 0) {
-      return RLO_FAIL(
-          RLO_PARSE, "the .npy header does not say its %s", keys[k].name);
+      return RLO_FAIL(RLO_PARSE, "the .npy header does not say its %s", keys[k].name);
     }
   }
   return RLO_OK;
 }
 
 /* The file must end where the data end. */
-static rlo_status check_file_size(const rlo_npy_header *header,
-                                  int64_t file_bytes) {
+static rlo_status check_file_size(const rlo_npy_header *header, int64_t file_bytes) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(&header->shape, &extent));
   int64_t needed_bytes;
-  if (!rlo__add(
-          header->data_offset_bytes, extent.physical_bytes, &needed_bytes)) {
+  if (!rlo__add(header->data_offset_bytes, extent.physical_bytes, &needed_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "an .npy header of %" PRId64 " bytes and %" PRId64
                     " bytes of data do not fit 64 bits",
-                    header->data_offset_bytes,
-                    extent.physical_bytes);
+                    header->data_offset_bytes, extent.physical_bytes);
   }
   if (file_bytes >= 0 && file_bytes < needed_bytes) {
     return RLO_FAIL(RLO_DATA_LOSS,
-                    "the .npy header promises %" PRId64
-                    " bytes of data at byte %" PRId64
+                    "the .npy header promises %" PRId64 " bytes of data at byte %" PRId64
                     ", but the file has %" PRId64 " bytes",
-                    extent.physical_bytes,
-                    header->data_offset_bytes,
-                    file_bytes);
+                    extent.physical_bytes, header->data_offset_bytes, file_bytes);
   }
   if (file_bytes > needed_bytes) {
     return RLO_FAIL(RLO_DATA_LOSS,
                     "the .npy file has %" PRId64 " bytes after the %" PRId64
                     " bytes of data at byte %" PRId64,
-                    file_bytes - needed_bytes,
-                    extent.physical_bytes,
-                    header->data_offset_bytes);
+                    file_bytes - needed_bytes, extent.physical_bytes, header->data_offset_bytes);
   }
   return RLO_OK;
 }
 
 /* The magic, the version and the length: where the dictionary is. */
-static rlo_status find_dictionary(const unsigned char *bytes,
-                                  size_t size_bytes,
+static rlo_status find_dictionary(const unsigned char *bytes, size_t size_bytes,
                                   reader *out_reader) {
   size_t present = size_bytes < MAGIC_BYTES ? size_bytes : MAGIC_BYTES;
   if (present > 0 && memcmp(bytes, magic, present) != 0) {
     return RLO_FAIL(RLO_PARSE, "the file does not begin as an .npy file does");
   }
   if (size_bytes < VERSION_END) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the .npy file ends after %zu bytes, inside its first %d",
-                    size_bytes,
-                    VERSION_END);
+    return RLO_FAIL(RLO_DATA_LOSS, "the .npy file ends after %zu bytes, inside its first %d",
+                    size_bytes, VERSION_END);
   }
   unsigned major = bytes[6];
   unsigned minor = bytes[7];
@@ -496,16 +435,13 @@ static rlo_status find_dictionary(const unsigned char *bytes,
     return RLO_FAIL(RLO_PARSE,
                     "version %u.%u of .npy is unknown; 1.0, 2.0 and 3.0 are "
                     "read",
-                    major,
-                    minor);
+                    major, minor);
   }
   size_t length_bytes = major == 1 ? 2 : 4;
   size_t start = VERSION_END + length_bytes;
   if (size_bytes < start) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the .npy file ends after %zu bytes, inside its first %zu",
-                    size_bytes,
-                    start);
+    return RLO_FAIL(RLO_DATA_LOSS, "the .npy file ends after %zu bytes, inside its first %zu",
+                    size_bytes, start);
   }
   uint32_t length = 0;
   for (size_t i = length_bytes; i > 0; --i) {
@@ -513,48 +449,35 @@ static rlo_status find_dictionary(const unsigned char *bytes,
   }
   if (length > RLO_NPY_MAX_HEADER_BYTES) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an .npy header of %" PRIu32
-                    " bytes is beyond the limit of %d",
-                    length,
+                    "an .npy header of %" PRIu32 " bytes is beyond the limit of %d", length,
                     RLO_NPY_MAX_HEADER_BYTES);
   }
   if (size_bytes - start < length) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the .npy header takes %zu bytes, but there are %zu",
-                    start + length,
-                    size_bytes);
+    return RLO_FAIL(RLO_DATA_LOSS, "the .npy header takes %zu bytes, but there are %zu",
+                    start + length, size_bytes);
   }
   *out_reader = (reader){(const char *)bytes, start, start + length};
   return RLO_OK;
 }
 
-rlo_status rlo_npy_parse(const void *bytes,
-                         size_t size_bytes,
-                         int64_t file_bytes,
+rlo_status rlo_npy_parse(const void *bytes, size_t size_bytes, int64_t file_bytes,
                          rlo_npy_header *out_header) {
   RLO_REQUIRE(out_header);
   RLO_REQUIRE_LIST(bytes, size_bytes);
-  if (file_bytes < -1 ||
-      (file_bytes >= 0 && (uint64_t)file_bytes < (uint64_t)size_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a file of %" PRId64 " bytes cannot begin with %zu bytes",
-                    file_bytes,
-                    size_bytes);
+  if (file_bytes < -1 || (file_bytes >= 0 && (uint64_t)file_bytes < (uint64_t)size_bytes)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a file of %" PRId64 " bytes cannot begin with %zu bytes",
+                    file_bytes, size_bytes);
   }
   reader r = {0};
   description d = {.header = RLO_NPY_HEADER_INIT};
   RLO_TRY(find_dictionary(bytes, size_bytes, &r));
   RLO_TRY(read_dictionary(&r, &d));
   rlo_shape *shape = &d.header.shape;
-  const rlo_layout layout = d.is_fortran ? rlo_layout_column_major(shape->rank)
-                                         : rlo_layout_row_major(shape->rank);
-  RLO_TRY(rlo_shape_make_with_layout(
-      shape->dtype, shape->dims, shape->rank, &layout, shape));
+  const rlo_layout layout =
+      d.is_fortran ? rlo_layout_column_major(shape->rank) : rlo_layout_row_major(shape->rank);
+  RLO_TRY(rlo_shape_make_with_layout(shape->dtype, shape->dims, shape->rank, &layout, shape));
   d.header.data_offset_bytes = (int64_t)r.end;
   RLO_TRY(check_file_size(&d.header, file_bytes));
-  return rlo__report_write(".npy header",
-                           "RLO_NPY_HEADER_INIT",
-                           &d.header,
-                           out_header,
+  return rlo__report_write(".npy header", "RLO_NPY_HEADER_INIT", &d.header, out_header,
                            sizeof d.header);
 }

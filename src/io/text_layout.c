@@ -7,9 +7,7 @@
 #include "relayout/xla/layout_util.h"
 
 /* '(' INT ')' */
-static rlo_status parse_argument(rlo__text_parser *p,
-                                 int64_t min,
-                                 const char *expected,
+static rlo_status parse_argument(rlo__text_parser *p, int64_t min, const char *expected,
                                  int64_t *out_value) {
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
   RLO_TRY(rlo__lexer_read_integer(p->lexer, min, expected, out_value));
@@ -18,17 +16,13 @@ static rlo_status parse_argument(rlo__text_parser *p,
 
 /* '(' [INT {',' INT}] ')' with one integer for each dimension; `name` is that
  * of the property. */
-static rlo_status parse_per_dimension(rlo__text_parser *p,
-                                      int64_t min,
-                                      const char *expected,
-                                      const char *name,
-                                      int64_t *out_values) {
+static rlo_status parse_per_dimension(rlo__text_parser *p, int64_t min, const char *expected,
+                                      const char *name, int64_t *out_values) {
   rlo__lexer *lexer = p->lexer;
   int32_t count = 0;
   size_t position = lexer->token.position;
   RLO_TRY(rlo__lexer_expect(lexer, "("));
-  while (count == 0 ? !rlo__lexer_is_at(lexer, ")")
-                    : rlo__lexer_is_at(lexer, ",")) {
+  while (count == 0 ? !rlo__lexer_is_at(lexer, ")") : rlo__lexer_is_at(lexer, ",")) {
     if (count > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
@@ -36,9 +30,7 @@ static rlo_status parse_per_dimension(rlo__text_parser *p,
       return RLO_FAIL(RLO_PARSE,
                       "position %zu: expected %d entries of %s, one for each "
                       "dimension, found more",
-                      lexer->token.position,
-                      count,
-                      name);
+                      lexer->token.position, count, name);
     }
     RLO_TRY(rlo__lexer_read_integer(lexer, min, expected, &out_values[count]));
     ++count;
@@ -50,10 +42,7 @@ static rlo_status parse_per_dimension(rlo__text_parser *p,
     return RLO_FAIL(RLO_PARSE,
                     "position %zu: expected %d entries of %s, one for each "
                     "dimension, found %d",
-                    position,
-                    p->shape.rank,
-                    name,
-                    count);
+                    position, p->shape.rank, name, count);
   }
   return rlo__lexer_advance(lexer);
 }
@@ -72,24 +61,20 @@ static rlo_status parse_tile(rlo__text_parser *p) {
       RLO_TRY(rlo__lexer_advance(p->lexer));
     }
     if (rank == RLO_MAX_TILE_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: a tile of more than %d dimensions",
-                      p->lexer->token.position,
-                      RLO_MAX_TILE_RANK);
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a tile of more than %d dimensions",
+                      p->lexer->token.position, RLO_MAX_TILE_RANK);
     }
     if (rlo__lexer_is_at(p->lexer, "*")) {
       dims[rank++] = RLO_TILE_COMBINE;
       RLO_TRY(rlo__lexer_advance(p->lexer));
     } else {
-      RLO_TRY(rlo__lexer_read_integer(
-          p->lexer, 1, "a tile dimension >= 1 or '*'", &dims[rank]));
+      RLO_TRY(rlo__lexer_read_integer(p->lexer, 1, "a tile dimension >= 1 or '*'", &dims[rank]));
       ++rank;
     }
   }
   RLO_TRY(rlo__lexer_advance(p->lexer));
   return rlo__status_prefix(rlo_layout_add_tile(&p->shape.layout, dims, rank),
-                            "position %zu: ",
-                            position);
+                            "position %zu: ", position);
 }
 
 static rlo_status parse_tiles(rlo__text_parser *p) {
@@ -100,28 +85,21 @@ static rlo_status parse_tiles(rlo__text_parser *p) {
 }
 
 static rlo_status parse_tail_alignment(rlo__text_parser *p) {
-  return parse_argument(
-      p, 1, "an alignment >= 1", &p->shape.layout.tail_alignment_elems);
+  return parse_argument(p, 1, "an alignment >= 1", &p->shape.layout.tail_alignment_elems);
 }
 
 static rlo_status parse_element_size(rlo__text_parser *p) {
-  return parse_argument(
-      p, 0, "a number of bits >= 0", &p->shape.layout.element_size_bits);
+  return parse_argument(p, 0, "a number of bits >= 0", &p->shape.layout.element_size_bits);
 }
 
 static rlo_status parse_memory_space(rlo__text_parser *p) {
-  return parse_argument(p,
-                        INT64_MIN,
-                        "the number of a memory space",
+  return parse_argument(p, INT64_MIN, "the number of a memory space",
                         &p->shape.layout.memory_space);
 }
 
 static rlo_status parse_pad(rlo__text_parser *p) {
   p->shape.layout.has_padded_dimensions = true;
-  return parse_per_dimension(p,
-                             0,
-                             "a padded dimension >= 0",
-                             "pad",
+  return parse_per_dimension(p, 0, "a padded dimension >= 0", "pad",
                              p->shape.layout.padded_dimensions);
 }
 
@@ -144,12 +122,8 @@ static rlo_status parse_fill_bits(rlo__text_parser *p) {
 }
 
 static const char *const fill_words[] = {
-    [RLO_FILL_INVALID] = "invalid",
-    [RLO_FILL_ZERO] = "zero",
-    [RLO_FILL_ONE] = "one",
-    [RLO_FILL_LOWEST] = "lowest",
-    [RLO_FILL_HIGHEST] = "highest",
-    [RLO_FILL_UNKNOWN] = "unknown",
+    [RLO_FILL_INVALID] = "invalid", [RLO_FILL_ZERO] = "zero",       [RLO_FILL_ONE] = "one",
+    [RLO_FILL_LOWEST] = "lowest",   [RLO_FILL_HIGHEST] = "highest", [RLO_FILL_UNKNOWN] = "unknown",
 };
 
 enum { NUM_FILL_WORDS = sizeof fill_words / sizeof fill_words[0] };
@@ -164,14 +138,12 @@ static rlo_status parse_fill(rlo__text_parser *p) {
     RLO_TRY(parse_fill_bits(p));
   } else {
     int fill = 0;
-    while (fill < NUM_FILL_WORDS &&
-           !rlo__lexer_is_at(p->lexer, fill_words[fill])) {
+    while (fill < NUM_FILL_WORDS && !rlo__lexer_is_at(p->lexer, fill_words[fill])) {
       ++fill;
     }
     if (fill == NUM_FILL_WORDS) {
-      return rlo__lexer_refuse(
-          p->lexer,
-          "zero, one, lowest, highest, unknown, invalid or 0x and digits");
+      return rlo__lexer_refuse(p->lexer,
+                               "zero, one, lowest, highest, unknown, invalid or 0x and digits");
     }
     p->shape.layout.fill = (rlo_fill)fill;
   }
@@ -186,13 +158,11 @@ static rlo_status parse_bare_strides(rlo__text_parser *p) {
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   while (!rlo__lexer_is_at(lexer, ")") || rank > 0) {
     if (rank == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: strides for a rank above the limit of %d",
-                      lexer->token.position,
-                      RLO_MAX_RANK);
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: strides for a rank above the limit of %d",
+                      lexer->token.position, RLO_MAX_RANK);
     }
-    RLO_TRY(rlo__lexer_read_integer(
-        lexer, INT64_MIN, "a stride", &p->shape.layout.strides_elems[rank]));
+    RLO_TRY(rlo__lexer_read_integer(lexer, INT64_MIN, "a stride",
+                                    &p->shape.layout.strides_elems[rank]));
     ++rank;
     if (!rlo__lexer_is_at(lexer, ",")) {
       break;
@@ -208,20 +178,17 @@ static rlo_status parse_strides(rlo__text_parser *p) {
     return RLO_FAIL(RLO_PARSE,
                     "position %zu: expected no minor_to_major before strides, "
                     "found %d entries",
-                    p->minor_to_major_position,
-                    p->num_minor_to_major);
+                    p->minor_to_major_position, p->num_minor_to_major);
   }
   p->shape.layout.kind = RLO_LAYOUT_STRIDED;
   if (p->is_bare) {
     return parse_bare_strides(p);
   }
-  return parse_per_dimension(
-      p, INT64_MIN, "a stride", "strides", p->shape.layout.strides_elems);
+  return parse_per_dimension(p, INT64_MIN, "a stride", "strides", p->shape.layout.strides_elems);
 }
 
 static rlo_status parse_offset(rlo__text_parser *p) {
-  return parse_argument(
-      p, INT64_MIN, "an offset", &p->shape.layout.offset_elems);
+  return parse_argument(p, INT64_MIN, "an offset", &p->shape.layout.offset_elems);
 }
 
 /* '(' lvl {',' lvl} ')', lvl := ('D' | 'C' | 'S' | 'H') ['+'] ['~']
@@ -253,8 +220,7 @@ static rlo_status parse_levels(rlo__text_parser *p) {
 }
 
 /* '(' uint-type ')' */
-static rlo_status parse_unsigned_dtype(rlo__text_parser *p,
-                                       rlo_dtype *out_dtype) {
+static rlo_status parse_unsigned_dtype(rlo__text_parser *p, rlo_dtype *out_dtype) {
   static const char expected[] = "the name of an unsigned integer type";
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
   rlo__lexer before = *p->lexer;
@@ -275,16 +241,14 @@ static rlo_status parse_pointer_dtype(rlo__text_parser *p) {
 
 /* A bare layout keeps what is written: whether the cut points are right is for
  * the array to say. */
-static rlo_status add_split(rlo__text_parser *p,
-                            size_t position,
-                            const rlo_split_config *split) {
+static rlo_status add_split(rlo__text_parser *p, size_t position, const rlo_split_config *split) {
   rlo_layout *layout = &p->shape.layout;
   if (p->is_bare && layout->num_split_configs < RLO_MAX_RANK) {
     layout->split_configs[layout->num_split_configs++] = *split;
     return RLO_OK;
   }
-  rlo_status status = rlo_layout_add_split(
-      layout, split->dimension, split->indices, split->num_indices);
+  rlo_status status =
+      rlo_layout_add_split(layout, split->dimension, split->indices, split->num_indices);
   return rlo__status_prefix(status, "position %zu: ", position);
 }
 
@@ -303,12 +267,8 @@ static rlo_status parse_split(rlo__text_parser *p) {
   RLO_TRY(rlo__lexer_read_integer(lexer, 0, expected, &dimension));
   split.dimension = (int32_t)dimension;
   RLO_TRY(rlo__lexer_expect(lexer, ":"));
-  RLO_TRY(rlo__lexer_read_integers(lexer,
-                                   INT64_MIN,
-                                   "a cut point",
-                                   RLO_MAX_SPLIT_INDICES,
-                                   "cut points in one dimension",
-                                   split.indices,
+  RLO_TRY(rlo__lexer_read_integers(lexer, INT64_MIN, "a cut point", RLO_MAX_SPLIT_INDICES,
+                                   "cut points in one dimension", split.indices,
                                    &split.num_indices));
   RLO_TRY(rlo__lexer_expect(lexer, ")"));
   return add_split(p, position, &split);
@@ -328,8 +288,7 @@ static rlo_status parse_physical_shape(rlo__text_parser *p) {
 }
 
 static rlo_status parse_metadata_prefix(rlo__text_parser *p) {
-  return parse_argument(
-      p, 0, "a number of bytes >= 0", &p->shape.layout.metadata_prefix_bytes);
+  return parse_argument(p, 0, "a number of bytes >= 0", &p->shape.layout.metadata_prefix_bytes);
 }
 
 /* The properties that may follow the colon, in their one order: XLA's, then our
@@ -338,20 +297,11 @@ static const struct {
   const char *name;
   rlo_status (*parse)(rlo__text_parser *p);
 } properties[] = {
-    {"D", parse_levels},
-    {"T", parse_tiles},
-    {"L", parse_tail_alignment},
-    {"#", parse_index_dtype},
-    {"*", parse_pointer_dtype},
-    {"E", parse_element_size},
-    {"S", parse_memory_space},
-    {"SC", parse_splits},
-    {"P", parse_physical_shape},
-    {"M", parse_metadata_prefix},
-    {"pad", parse_pad},
-    {"fill", parse_fill},
-    {"strides", parse_strides},
-    {"offset", parse_offset},
+    {"D", parse_levels},          {"T", parse_tiles},         {"L", parse_tail_alignment},
+    {"#", parse_index_dtype},     {"*", parse_pointer_dtype}, {"E", parse_element_size},
+    {"S", parse_memory_space},    {"SC", parse_splits},       {"P", parse_physical_shape},
+    {"M", parse_metadata_prefix}, {"pad", parse_pad},         {"fill", parse_fill},
+    {"strides", parse_strides},   {"offset", parse_offset},
 };
 
 enum { NUM_PROPERTIES = sizeof properties / sizeof properties[0] };
@@ -360,15 +310,13 @@ static rlo_status parse_properties(rlo__text_parser *p) {
   int first = 0;
   while (!rlo__lexer_is_at(p->lexer, "}")) {
     int at = first;
-    while (at < NUM_PROPERTIES &&
-           !rlo__lexer_is_at(p->lexer, properties[at].name)) {
+    while (at < NUM_PROPERTIES && !rlo__lexer_is_at(p->lexer, properties[at].name)) {
       ++at;
     }
     if (at == NUM_PROPERTIES) {
-      return rlo__lexer_refuse(
-          p->lexer,
-          "'}' or, once and in this order, D T L # * E S SC P M pad fill "
-          "strides offset");
+      return rlo__lexer_refuse(p->lexer,
+                               "'}' or, once and in this order, D T L # * E S SC P M pad fill "
+                               "strides offset");
     }
     if (properties[at].parse == parse_physical_shape && !p->is_bare) {
       return RLO_FAIL(RLO_UNSUPPORTED,
@@ -376,8 +324,7 @@ static rlo_status parse_properties(rlo__text_parser *p) {
                       "P(...), and they are not supported",
                       p->lexer->token.position);
     }
-    if (properties[at].parse == parse_offset &&
-        p->shape.layout.kind != RLO_LAYOUT_STRIDED) {
+    if (properties[at].parse == parse_offset && p->shape.layout.kind != RLO_LAYOUT_STRIDED) {
       return rlo__lexer_refuse(p->lexer, "strides before an offset");
     }
     RLO_TRY(rlo__lexer_advance(p->lexer));
@@ -388,32 +335,23 @@ static rlo_status parse_properties(rlo__text_parser *p) {
 }
 
 /* An entry of minor_to_major. The rank of a bare layout is the limit as yet. */
-static rlo_status check_entry(const rlo__text_parser *p,
-                              size_t position,
-                              int32_t count,
+static rlo_status check_entry(const rlo__text_parser *p, size_t position, int32_t count,
                               int64_t dimension) {
   int32_t rank = p->shape.rank;
   if (count == rank && p->is_bare) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "position %zu: a rank above the limit of %d",
-                    position,
-                    rank);
+    return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d", position, rank);
   }
   if (count == rank) {
     return RLO_FAIL(RLO_PARSE,
                     "position %zu: expected %d entries of minor_to_major, "
                     "found more",
-                    position,
-                    rank);
+                    position, rank);
   }
   if (dimension < 0 || dimension >= rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "position %zu: minor_to_major[%d]=%lld is out of range for "
                     "rank %d",
-                    position,
-                    count,
-                    (long long)dimension,
-                    rank);
+                    position, count, (long long)dimension, rank);
   }
   return RLO_OK;
 }
@@ -423,15 +361,13 @@ static rlo_status parse_minor_to_major(rlo__text_parser *p) {
   rlo__lexer *lexer = p->lexer;
   int32_t count = 0;
   p->minor_to_major_position = lexer->token.position;
-  while (count == 0 ? lexer->token.kind == RLO__TOKEN_INTEGER
-                    : rlo__lexer_is_at(lexer, ",")) {
+  while (count == 0 ? lexer->token.kind == RLO__TOKEN_INTEGER : rlo__lexer_is_at(lexer, ",")) {
     if (count > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
     size_t position = lexer->token.position;
     int64_t dimension = 0;
-    RLO_TRY(rlo__lexer_read_integer(
-        lexer, INT64_MIN, "the number of a dimension", &dimension));
+    RLO_TRY(rlo__lexer_read_integer(lexer, INT64_MIN, "the number of a dimension", &dimension));
     RLO_TRY(check_entry(p, position, count, dimension));
     p->shape.layout.minor_to_major[count++] = (int32_t)dimension;
   }
@@ -442,10 +378,8 @@ static rlo_status parse_minor_to_major(rlo__text_parser *p) {
 /* After the entries of a bare layout: their number is the rank. */
 static rlo_status take_rank(rlo__text_parser *p) {
   p->shape.rank = p->num_minor_to_major;
-  rlo_status status =
-      rlo_permutation_validate(p->shape.layout.minor_to_major, p->shape.rank);
-  return rlo__status_prefix(
-      status, "position %zu: minor_to_major: ", p->minor_to_major_position);
+  rlo_status status = rlo_permutation_validate(p->shape.layout.minor_to_major, p->shape.rank);
+  return rlo__status_prefix(status, "position %zu: minor_to_major: ", p->minor_to_major_position);
 }
 
 /* '{' minor_to_major [':' properties] '}' */
@@ -468,14 +402,11 @@ rlo_status rlo__text_parse_layout(rlo__text_parser *p, bool may_be_empty) {
   } else if (!rlo__lexer_is_at(lexer, "}")) {
     return rlo__lexer_refuse(lexer, "',', ':' or '}'");
   }
-  if (p->shape.layout.kind == RLO_LAYOUT_DENSE &&
-      p->num_minor_to_major != p->shape.rank) {
+  if (p->shape.layout.kind == RLO_LAYOUT_DENSE && p->num_minor_to_major != p->shape.rank) {
     return RLO_FAIL(RLO_PARSE,
                     "position %zu: expected %d entries of minor_to_major, "
                     "found %d",
-                    p->minor_to_major_position,
-                    p->shape.rank,
-                    p->num_minor_to_major);
+                    p->minor_to_major_position, p->shape.rank, p->num_minor_to_major);
   }
   return rlo__lexer_expect(lexer, "}");
 }

@@ -23,14 +23,12 @@ typedef struct rlo__text_parser {
   /** The physical shape of a bare layout; owned, may be NULL. */
   rlo_shape_tree *physical_shape;
   /** Reads it: a layout does not know the shapes that contain layouts. */
-  rlo_status (*parse_physical_shape)(rlo__lexer *lexer,
-                                     rlo_shape_tree **out_tree);
+  rlo_status (*parse_physical_shape)(rlo__lexer *lexer, rlo_shape_tree **out_tree);
 } rlo__text_parser;
 
 /** '{' ... '}' into parser->shape.layout. Behind a shape, "{}" is refused as
  *  XLA does; where it stands alone it is a scalar's layout. */
-RLO_NODISCARD rlo_status rlo__text_parse_layout(rlo__text_parser *parser,
-                                                bool may_be_empty);
+RLO_NODISCARD rlo_status rlo__text_parse_layout(rlo__text_parser *parser, bool may_be_empty);
 
 /** The word of a fill; NULL for RLO_FILL_BITS and what is no fill. */
 const char *rlo__text_fill_word(rlo_fill fill);

@@ -13,8 +13,7 @@ static bool is_digit(char c) {
 }
 
 static bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-         is_digit(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
 }
 
 static bool is_hex_digit(char c) {
@@ -51,8 +50,7 @@ static rlo_status skip_block_comment(rlo__lexer *lexer) {
   return RLO_FAIL(RLO_PARSE,
                   "position %zu: expected '*/' after the comment of position "
                   "%zu, found the end of the text",
-                  lexer->next,
-                  start);
+                  lexer->next, start);
 }
 
 static rlo_status skip_blanks(rlo__lexer *lexer) {
@@ -105,10 +103,7 @@ static rlo_status read_integer(rlo__lexer *lexer, size_t length) {
     char buffer[192];
     rlo__str number = rlo__str_over(buffer, sizeof buffer);
     quote(&number, text, length);
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "position %zu: %s does not fit 64 bits",
-                    token->position,
-                    buffer);
+    return RLO_FAIL(RLO_OVERFLOW, "position %zu: %s does not fit 64 bits", token->position, buffer);
   }
   token->kind = RLO__TOKEN_INTEGER;
   token->length = length;
@@ -120,11 +115,9 @@ static rlo_status read_integer(rlo__lexer *lexer, size_t length) {
 static rlo_status read_number(rlo__lexer *lexer) {
   size_t length = peek(lexer, 0) == '-' ? 1 : 0;
   bool is_hex = length == 0 && peek(lexer, 0) == '0' &&
-                (peek(lexer, 1) == 'x' || peek(lexer, 1) == 'X') &&
-                is_hex_digit(peek(lexer, 2));
+                (peek(lexer, 1) == 'x' || peek(lexer, 1) == 'X') && is_hex_digit(peek(lexer, 2));
   length += is_hex ? 2 : 0;
-  while (is_hex ? is_hex_digit(peek(lexer, length))
-                : is_digit(peek(lexer, length))) {
+  while (is_hex ? is_hex_digit(peek(lexer, length)) : is_digit(peek(lexer, length))) {
     ++length;
   }
   if (is_word_char(peek(lexer, length))) {
@@ -163,10 +156,9 @@ rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
       ++token->length;
     }
   } else {
-    bool is_pair = (first == '<' && peek(lexer, 1) == '=') ||
-                   (first == '-' && peek(lexer, 1) == '>');
-    bool is_mark =
-        is_pair || (first != '\0' && strchr("{}[](),:*#?+~=", first) != NULL);
+    bool is_pair =
+        (first == '<' && peek(lexer, 1) == '=') || (first == '-' && peek(lexer, 1) == '>');
+    bool is_mark = is_pair || (first != '\0' && strchr("{}[](),:*#?+~=", first) != NULL);
     token->kind = is_mark ? RLO__TOKEN_MARK : RLO__TOKEN_UNKNOWN;
     token->length = is_pair ? 2 : 1;
   }
@@ -174,15 +166,11 @@ rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
   return RLO_OK;
 }
 
-rlo_status rlo__lexer_begin(rlo__lexer *lexer,
-                            const char *text,
-                            size_t text_bytes,
+rlo_status rlo__lexer_begin(rlo__lexer *lexer, const char *text, size_t text_bytes,
                             size_t max_bytes) {
   memset(lexer, 0, sizeof *lexer);
   if (text_bytes > max_bytes) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a text of %zu bytes is beyond the limit of %zu",
-                    text_bytes,
+    return RLO_FAIL(RLO_UNSUPPORTED, "a text of %zu bytes is beyond the limit of %zu", text_bytes,
                     max_bytes);
   }
   lexer->text = text;
@@ -192,8 +180,7 @@ rlo_status rlo__lexer_begin(rlo__lexer *lexer,
 
 void rlo__lexer_extend_name(rlo__lexer *lexer) {
   rlo__token *token = &lexer->token;
-  while (is_word_char(peek(lexer, 0)) || peek(lexer, 0) == '.' ||
-         peek(lexer, 0) == '-') {
+  while (is_word_char(peek(lexer, 0)) || peek(lexer, 0) == '.' || peek(lexer, 0) == '-') {
     ++lexer->next;
     ++token->length;
   }
@@ -202,8 +189,7 @@ void rlo__lexer_extend_name(rlo__lexer *lexer) {
 bool rlo__lexer_is_at(const rlo__lexer *lexer, const char *spelling) {
   const rlo__token *token = &lexer->token;
   size_t length = strlen(spelling);
-  return token->length == length &&
-         memcmp(lexer->text + token->position, spelling, length) == 0;
+  return token->length == length && memcmp(lexer->text + token->position, spelling, length) == 0;
 }
 
 rlo_status rlo__lexer_expect(rlo__lexer *lexer, const char *spelling) {
@@ -225,16 +211,11 @@ rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected) {
   } else {
     quote(&found, lexer->text + token->position, token->length);
   }
-  return RLO_FAIL(RLO_PARSE,
-                  "position %zu: expected %s, found %s",
-                  token->position,
-                  expected,
+  return RLO_FAIL(RLO_PARSE, "position %zu: expected %s, found %s", token->position, expected,
                   buffer);
 }
 
-rlo_status rlo__lexer_read_integer(rlo__lexer *lexer,
-                                   int64_t min,
-                                   const char *expected,
+rlo_status rlo__lexer_read_integer(rlo__lexer *lexer, int64_t min, const char *expected,
                                    int64_t *out_value) {
   const rlo__token *token = &lexer->token;
   if (token->kind != RLO__TOKEN_INTEGER || token->value < min) {
@@ -244,12 +225,8 @@ rlo_status rlo__lexer_read_integer(rlo__lexer *lexer,
   return rlo__lexer_advance(lexer);
 }
 
-rlo_status rlo__lexer_read_integers(rlo__lexer *lexer,
-                                    int64_t min,
-                                    const char *expected,
-                                    int32_t max,
-                                    const char *what,
-                                    int64_t *out_values,
+rlo_status rlo__lexer_read_integers(rlo__lexer *lexer, int64_t min, const char *expected,
+                                    int32_t max, const char *what, int64_t *out_values,
                                     int32_t *out_count) {
   int32_t count = 0;
   do {
@@ -257,10 +234,7 @@ rlo_status rlo__lexer_read_integers(rlo__lexer *lexer,
       RLO_TRY(rlo__lexer_advance(lexer));
     }
     if (count == max) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: more than %d %s",
-                      lexer->token.position,
-                      max,
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d %s", lexer->token.position, max,
                       what);
     }
     RLO_TRY(rlo__lexer_read_integer(lexer, min, expected, &out_values[count]));
@@ -270,9 +244,7 @@ rlo_status rlo__lexer_read_integers(rlo__lexer *lexer,
   return RLO_OK;
 }
 
-rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer,
-                                 const char *expected,
-                                 rlo_dtype *out_dtype) {
+rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer, const char *expected, rlo_dtype *out_dtype) {
   const rlo__token *token = &lexer->token;
   char name[32] = "";
   if (token->kind == RLO__TOKEN_WORD && token->length < sizeof name) {

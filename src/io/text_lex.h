@@ -47,9 +47,7 @@ typedef struct rlo__lexer {
  * @return RLO_OK; RLO_UNSUPPORTED beyond `max_bytes`; RLO_PARSE for a comment
  *         without end; RLO_OVERFLOW for an integer beyond 64 bits.
  */
-RLO_NODISCARD rlo_status rlo__lexer_begin(rlo__lexer *lexer,
-                                          const char *text,
-                                          size_t text_bytes,
+RLO_NODISCARD rlo_status rlo__lexer_begin(rlo__lexer *lexer, const char *text, size_t text_bytes,
                                           size_t max_bytes);
 
 /** Moves to the next token, past white space and comments; after the last one
@@ -64,31 +62,24 @@ void rlo__lexer_extend_name(rlo__lexer *lexer);
 bool rlo__lexer_is_at(const rlo__lexer *lexer, const char *spelling);
 
 /** Moves past this token, or fails with "expected '('". */
-RLO_NODISCARD rlo_status rlo__lexer_expect(rlo__lexer *lexer,
-                                           const char *spelling);
+RLO_NODISCARD rlo_status rlo__lexer_expect(rlo__lexer *lexer, const char *spelling);
 
 /** RLO_PARSE: "position 7: expected <expected>, found <current token>". */
 rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected);
 
 /** Reads an integer of at least `min`, or fails with "expected <expected>". */
-RLO_NODISCARD rlo_status rlo__lexer_read_integer(rlo__lexer *lexer,
-                                                 int64_t min,
-                                                 const char *expected,
-                                                 int64_t *out_value);
+RLO_NODISCARD rlo_status rlo__lexer_read_integer(rlo__lexer *lexer, int64_t min,
+                                                 const char *expected, int64_t *out_value);
 
 /** Reads INT {',' INT}, each as rlo__lexer_read_integer, of at most `max`
  *  integers. RLO_UNSUPPORTED for "more than <max> <what>". */
-RLO_NODISCARD rlo_status rlo__lexer_read_integers(rlo__lexer *lexer,
-                                                  int64_t min,
-                                                  const char *expected,
-                                                  int32_t max,
-                                                  const char *what,
-                                                  int64_t *out_values,
+RLO_NODISCARD rlo_status rlo__lexer_read_integers(rlo__lexer *lexer, int64_t min,
+                                                  const char *expected, int32_t max,
+                                                  const char *what, int64_t *out_values,
                                                   int32_t *out_count);
 
 /** Reads the name of an element type, or fails with "expected <expected>". */
-RLO_NODISCARD rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer,
-                                               const char *expected,
+RLO_NODISCARD rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer, const char *expected,
                                                rlo_dtype *out_dtype);
 
 /** RLO_OK at the end of the text only. */

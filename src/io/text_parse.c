@@ -19,8 +19,7 @@ static rlo_status parse_dim(rlo__text_parser *p, int32_t k) {
     shape->is_dynamic[k] = true;
     RLO_TRY(rlo__lexer_advance(p->lexer));
   }
-  return rlo__lexer_read_integer(
-      p->lexer, 0, "a dimension >= 0", &shape->dims[k]);
+  return rlo__lexer_read_integer(p->lexer, 0, "a dimension >= 0", &shape->dims[k]);
 }
 
 /* '[' [dim {',' dim}] ']' */
@@ -37,10 +36,8 @@ static rlo_status parse_dims(rlo__text_parser *p) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
     if (rank == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: a rank above the limit of %d",
-                      lexer->token.position,
-                      RLO_MAX_RANK);
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
+                      lexer->token.position, RLO_MAX_RANK);
     }
     RLO_TRY(parse_dim(p, rank));
     ++rank;
@@ -86,18 +83,14 @@ static rlo_status refuse_trees(const rlo__lexer *lexer) {
 
   for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
     if (rlo__lexer_is_at(lexer, others[i].spelling)) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: %s is not an array, but a tree of shapes",
-                      lexer->token.position,
-                      others[i].construct);
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: %s is not an array, but a tree of shapes",
+                      lexer->token.position, others[i].construct);
     }
   }
   return RLO_OK;
 }
 
-rlo_status rlo_shape_parse(const char *text,
-                           size_t text_bytes,
-                           rlo_shape *out_shape) {
+rlo_status rlo_shape_parse(const char *text, size_t text_bytes, rlo_shape *out_shape) {
   RLO_REQUIRE(out_shape);
   RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
@@ -113,12 +106,8 @@ rlo_status rlo_shape_parse(const char *text,
   return RLO_OK;
 }
 
-rlo_status rlo_layout_parse(const char *text,
-                            size_t text_bytes,
-                            rlo_dtype dtype,
-                            const int64_t *dims,
-                            int32_t rank,
-                            rlo_layout *out_layout) {
+rlo_status rlo_layout_parse(const char *text, size_t text_bytes, rlo_dtype dtype,
+                            const int64_t *dims, int32_t rank, rlo_layout *out_layout) {
   RLO_REQUIRE(out_layout);
   RLO_REQUIRE_LIST(text, text_bytes);
   RLO_REQUIRE_LIST(dims, rank);
@@ -141,9 +130,7 @@ typedef struct tree_parser {
   int64_t num_nodes;
 } tree_parser;
 
-static rlo_status parse_array(tree_parser *t,
-                              rlo_shape_kind kind,
-                              const char *expected,
+static rlo_status parse_array(tree_parser *t, rlo_shape_kind kind, const char *expected,
                               rlo_shape_tree **out_tree) {
   rlo__text_parser *p = &t->array;
   rlo__lexer *lexer = p->lexer;
@@ -156,9 +143,7 @@ static rlo_status parse_array(tree_parser *t,
 }
 
 /* 'token' '[' ']' or 'opaque' '[' ']' */
-static rlo_status parse_empty(rlo__lexer *lexer,
-                              rlo_shape_kind kind,
-                              rlo_shape_tree **out_tree) {
+static rlo_status parse_empty(rlo__lexer *lexer, rlo_shape_kind kind, rlo_shape_tree **out_tree) {
   RLO_TRY(rlo__lexer_advance(lexer));
   RLO_TRY(rlo__lexer_expect(lexer, "["));
   RLO_TRY(rlo__lexer_expect(lexer, "]"));
@@ -170,28 +155,22 @@ static rlo_status parse_leaf(tree_parser *t, rlo_shape_tree **out_tree) {
   if (rlo__lexer_is_at(lexer, "token")) {
     return parse_empty(lexer, RLO_SHAPE_KIND_TOKEN, out_tree);
   }
-  if (rlo__lexer_is_at(lexer, "opaque") ||
-      rlo__lexer_is_at(lexer, "opaque_type")) {
+  if (rlo__lexer_is_at(lexer, "opaque") || rlo__lexer_is_at(lexer, "opaque_type")) {
     return parse_empty(lexer, RLO_SHAPE_KIND_OPAQUE, out_tree);
   }
   if (rlo__lexer_is_at(lexer, "b")) {
     RLO_TRY(rlo__lexer_advance(lexer));
     RLO_TRY(rlo__lexer_expect(lexer, "("));
-    RLO_TRY(parse_array(
-        t, RLO_SHAPE_KIND_BUFFER, "the array of a buffer", out_tree));
+    RLO_TRY(parse_array(t, RLO_SHAPE_KIND_BUFFER, "the array of a buffer", out_tree));
     return rlo__lexer_expect(lexer, ")");
   }
-  return parse_array(t,
-                     RLO_SHAPE_KIND_ARRAY,
-                     "an element type, token, opaque, b(...) or '('",
+  return parse_array(t, RLO_SHAPE_KIND_ARRAY, "an element type, token, opaque, b(...) or '('",
                      out_tree);
 }
 
 /* Parses a shape that stands within `depth` tuples. On failure *out_tree may be
  * a tree. */
-static rlo_status parse_subshape(tree_parser *t,
-                                 int32_t depth,
-                                 rlo_shape_tree **out_tree);
+static rlo_status parse_subshape(tree_parser *t, int32_t depth, rlo_shape_tree **out_tree);
 
 typedef struct elements {
   rlo_shape_tree **trees;
@@ -199,15 +178,11 @@ typedef struct elements {
 } elements;
 
 /* '(' [shape {',' shape}] ')' */
-static rlo_status parse_elements(tree_parser *t,
-                                 int32_t depth,
-                                 elements *list) {
+static rlo_status parse_elements(tree_parser *t, int32_t depth, elements *list) {
   rlo__lexer *lexer = t->array.lexer;
   RLO_TRY(rlo__lexer_advance(lexer));
   while (list->count > 0 || !rlo__lexer_is_at(lexer, ")")) {
-    RLO_TRY(rlo__array_reserve(&list->trees,
-                               sizeof(rlo_shape_tree *),
-                               list->count + 1,
+    RLO_TRY(rlo__array_reserve(&list->trees, sizeof(rlo_shape_tree *), list->count + 1,
                                &list->capacity));
     RLO_TRY(parse_subshape(t, depth + 1, &list->trees[list->count++]));
     if (!rlo__lexer_is_at(lexer, ",")) {
@@ -221,16 +196,12 @@ static rlo_status parse_elements(tree_parser *t,
   return rlo__lexer_advance(lexer);
 }
 
-static rlo_status parse_tuple(tree_parser *t,
-                              int32_t depth,
-                              rlo_shape_tree **out_tree) {
+static rlo_status parse_tuple(tree_parser *t, int32_t depth, rlo_shape_tree **out_tree) {
   elements list = {.count = 0};
   rlo_status status = parse_elements(t, depth, &list);
   if (status == RLO_OK) {
-    status =
-        rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)list.trees,
-                                  (int64_t)list.count,
-                                  out_tree);
+    status = rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)list.trees,
+                                       (int64_t)list.count, out_tree);
   }
   while (list.count > 0) {
     rlo_shape_tree_release(list.trees[--list.count]);
@@ -239,15 +210,11 @@ static rlo_status parse_tuple(tree_parser *t,
   return status;
 }
 
-static rlo_status parse_subshape(tree_parser *t,
-                                 int32_t depth,
-                                 rlo_shape_tree **out_tree) {
+static rlo_status parse_subshape(tree_parser *t, int32_t depth, rlo_shape_tree **out_tree) {
   const rlo__lexer *lexer = t->array.lexer;
   RLO_TRY(rlo__status_prefix(rlo__tree_check(++t->num_nodes, depth),
-                             "position %zu: ",
-                             lexer->token.position));
-  return rlo__lexer_is_at(lexer, "(") ? parse_tuple(t, depth, out_tree)
-                                      : parse_leaf(t, out_tree);
+                             "position %zu: ", lexer->token.position));
+  return rlo__lexer_is_at(lexer, "(") ? parse_tuple(t, depth, out_tree) : parse_leaf(t, out_tree);
 }
 
 static rlo_status parse_tree(rlo__lexer *lexer, rlo_shape_tree **out_tree) {
@@ -262,9 +229,7 @@ static rlo_status parse_tree(rlo__lexer *lexer, rlo_shape_tree **out_tree) {
   return status;
 }
 
-rlo_status rlo_shape_tree_parse(const char *text,
-                                size_t text_bytes,
-                                rlo_shape_tree **out_tree) {
+rlo_status rlo_shape_tree_parse(const char *text, size_t text_bytes, rlo_shape_tree **out_tree) {
   RLO_REQUIRE(out_tree);
   *out_tree = NULL;
   RLO_REQUIRE_LIST(text, text_bytes);
@@ -325,12 +290,10 @@ static rlo_status parse_name(rlo__lexer *lexer, char **out_name) {
 static rlo_status parse_parameters(rlo__lexer *lexer, parts *list) {
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   while (list->count > 0 || !rlo__lexer_is_at(lexer, ")")) {
-    RLO_TRY(rlo__array_reserve(&list->trees,
-                               sizeof(rlo_shape_tree *),
-                               list->count + 1,
+    RLO_TRY(rlo__array_reserve(&list->trees, sizeof(rlo_shape_tree *), list->count + 1,
                                &list->tree_capacity));
-    RLO_TRY(rlo__array_reserve(
-        &list->names, sizeof(char *), list->count + 1, &list->name_capacity));
+    RLO_TRY(
+        rlo__array_reserve(&list->names, sizeof(char *), list->count + 1, &list->name_capacity));
     /* Counted before it is read: what a failure leaves is freed with it. */
     size_t at = list->count++;
     RLO_TRY(parse_name(lexer, &list->names[at]));
@@ -347,22 +310,16 @@ static rlo_status parse_parameters(rlo__lexer *lexer, parts *list) {
   return rlo__lexer_advance(lexer);
 }
 
-static rlo_status parse_program(rlo__lexer *lexer,
-                                parts *list,
-                                rlo_program_shape **out_program) {
+static rlo_status parse_program(rlo__lexer *lexer, parts *list, rlo_program_shape **out_program) {
   RLO_TRY(parse_parameters(lexer, list));
   RLO_TRY(rlo__lexer_expect(lexer, "->"));
   RLO_TRY(parse_tree(lexer, &list->result));
   RLO_TRY(rlo__lexer_expect_end(lexer));
-  return rlo_program_shape_create(list->trees,
-                                  (const char *const *)list->names,
-                                  (int64_t)list->count,
-                                  list->result,
-                                  out_program);
+  return rlo_program_shape_create(list->trees, (const char *const *)list->names,
+                                  (int64_t)list->count, list->result, out_program);
 }
 
-rlo_status rlo_program_shape_parse(const char *text,
-                                   size_t text_bytes,
+rlo_status rlo_program_shape_parse(const char *text, size_t text_bytes,
                                    rlo_program_shape **out_program) {
   RLO_REQUIRE(out_program);
   *out_program = NULL;
@@ -377,9 +334,7 @@ rlo_status rlo_program_shape_parse(const char *text,
   return status;
 }
 
-rlo_status rlo_bare_layout_parse(const char *text,
-                                 size_t text_bytes,
-                                 rlo_bare_layout *out_layout) {
+rlo_status rlo_bare_layout_parse(const char *text, size_t text_bytes, rlo_bare_layout *out_layout) {
   RLO_REQUIRE(out_layout);
   memset(out_layout, 0, sizeof *out_layout);
   RLO_REQUIRE_LIST(text, text_bytes);
@@ -390,8 +345,7 @@ rlo_status rlo_bare_layout_parse(const char *text,
   p.lexer = &lexer;
   p.is_bare = true;
   p.parse_physical_shape = parse_tree;
-  RLO_TRY_GOTO(
-      rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
+  RLO_TRY_GOTO(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
   RLO_TRY_GOTO(rlo__text_parse_layout(&p, true));
   RLO_TRY_GOTO(rlo__lexer_expect_end(&lexer));
   out_layout->rank = p.shape.rank;
@@ -413,8 +367,7 @@ void rlo_bare_layout_deinit(rlo_bare_layout *layout) {
 
 bool rlo_bare_layout_equal(const rlo_bare_layout *a, const rlo_bare_layout *b) {
   RLO_REQUIRE_OR(false, a, b);
-  if (a->rank != b->rank ||
-      !rlo_layout_equal(&a->layout, &b->layout, a->rank)) {
+  if (a->rank != b->rank || !rlo_layout_equal(&a->layout, &b->layout, a->rank)) {
     return false;
   }
   if (a->physical_shape == NULL || b->physical_shape == NULL) {

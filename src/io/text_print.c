@@ -17,10 +17,7 @@ static int32_t clamp(int32_t count, int32_t max) {
 }
 
 /* 1,2,3 with RLO_TILE_COMBINE as '*' where the list is a tile. */
-static void print_list(rlo__str *str,
-                       const int64_t *values,
-                       int32_t count,
-                       bool is_tile) {
+static void print_list(rlo__str *str, const int64_t *values, int32_t count, bool is_tile) {
   for (int32_t i = 0; i < count; ++i) {
     rlo__str_append(str, i > 0 ? "," : "");
     if (is_tile && values[i] == RLO_TILE_COMBINE) {
@@ -38,10 +35,7 @@ static void print_name(rlo__str *str, bool *has_colon, const char *name) {
   *has_colon = true;
 }
 
-static void print_values(rlo__str *str,
-                         bool *has_colon,
-                         const char *name,
-                         const int64_t *values,
+static void print_values(rlo__str *str, bool *has_colon, const char *name, const int64_t *values,
                          int32_t count) {
   print_name(str, has_colon, name);
   rlo__str_append_char(str, '(');
@@ -50,18 +44,13 @@ static void print_values(rlo__str *str,
 }
 
 /* 0 is what a layout without the property has. */
-static void print_number(rlo__str *str,
-                         bool *has_colon,
-                         const char *name,
-                         int64_t value) {
+static void print_number(rlo__str *str, bool *has_colon, const char *name, int64_t value) {
   if (value != 0) {
     print_values(str, has_colon, name, &value, 1);
   }
 }
 
-static void print_tiles(rlo__str *str,
-                        bool *has_colon,
-                        const rlo_layout *layout) {
+static void print_tiles(rlo__str *str, bool *has_colon, const rlo_layout *layout) {
   for (int32_t t = 0; t < clamp(layout->num_tiles, RLO_MAX_TILES); ++t) {
     const rlo_tile *tile = &layout->tiles[t];
     if (t == 0) {
@@ -73,9 +62,7 @@ static void print_tiles(rlo__str *str,
   }
 }
 
-static void print_fill(rlo__str *str,
-                       bool *has_colon,
-                       const rlo_layout *layout) {
+static void print_fill(rlo__str *str, bool *has_colon, const rlo_layout *layout) {
   const char *word = rlo__text_fill_word(layout->fill);
   if (layout->fill == RLO_FILL_INVALID) {
     return;
@@ -97,10 +84,7 @@ static void print_fill(rlo__str *str,
 }
 
 /* "#(u32)"; what is no unsigned type comes out as XLA's "#(invalid)". */
-static void print_dtype(rlo__str *str,
-                        bool *has_colon,
-                        const char *mark,
-                        rlo_dtype dtype) {
+static void print_dtype(rlo__str *str, bool *has_colon, const char *mark, rlo_dtype dtype) {
   if (dtype != RLO_DTYPE_INVALID) {
     bool is_known = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_UNSIGNED;
     print_name(str, has_colon, mark);
@@ -108,33 +92,23 @@ static void print_dtype(rlo__str *str,
   }
 }
 
-static void print_splits(rlo__str *str,
-                         bool *has_colon,
-                         const rlo_layout *layout) {
+static void print_splits(rlo__str *str, bool *has_colon, const rlo_layout *layout) {
   for (int32_t s = 0; s < clamp(layout->num_split_configs, RLO_MAX_RANK); ++s) {
     const rlo_split_config *split = &layout->split_configs[s];
     if (s == 0) {
       print_name(str, has_colon, "SC");
     }
     rlo__str_printf(str, "(%d:", split->dimension);
-    print_list(str,
-               split->indices,
-               clamp(split->num_indices, RLO_MAX_SPLIT_INDICES),
-               false);
+    print_list(str, split->indices, clamp(split->num_indices, RLO_MAX_SPLIT_INDICES), false);
     rlo__str_append_char(str, ')');
   }
 }
 
 /* A shape of any kind; below. A layout may hold a physical shape. */
-static void print_tree(rlo__str *str,
-                       const rlo_shape_tree *tree,
-                       bool with_layouts);
+static void print_tree(rlo__str *str, const rlo_shape_tree *tree, bool with_layouts);
 
-static void print_layout(rlo__str *str,
-                         const rlo_layout *layout,
-                         int32_t rank,
-                         int64_t default_bits,
-                         const rlo_shape_tree *physical_shape) {
+static void print_layout(rlo__str *str, const rlo_layout *layout, int32_t rank,
+                         int64_t default_bits, const rlo_shape_tree *physical_shape) {
   bool has_colon = false;
   const bool is_strided = layout->kind == RLO_LAYOUT_STRIDED;
   const int64_t tail = layout->tail_alignment_elems;
@@ -172,9 +146,7 @@ static void print_layout(rlo__str *str,
   rlo__str_append_char(str, '}');
 }
 
-static void print_shape(rlo__str *str,
-                        const rlo_shape *shape,
-                        bool with_layout) {
+static void print_shape(rlo__str *str, const rlo_shape *shape, bool with_layout) {
   int32_t rank = clamp(shape->rank, RLO_MAX_RANK);
   rlo__str_printf(str, "%s[", rlo_dtype_name(shape->dtype));
   for (int32_t k = 0; k < rank; ++k) {
@@ -182,9 +154,7 @@ static void print_shape(rlo__str *str,
     if (shape->dims[k] == RLO_DIM_UNBOUNDED) {
       rlo__str_append_char(str, '?');
     } else {
-      rlo__str_printf(str,
-                      shape->is_dynamic[k] ? "<=%" PRId64 : "%" PRId64,
-                      shape->dims[k]);
+      rlo__str_printf(str, shape->is_dynamic[k] ? "<=%" PRId64 : "%" PRId64, shape->dims[k]);
     }
   }
   rlo__str_append_char(str, ']');
@@ -192,19 +162,15 @@ static void print_shape(rlo__str *str,
     return;
   }
   size_t before_layout = str->length;
-  print_layout(
-      str, &shape->layout, rank, rlo_dtype_storage_bits(shape->dtype), NULL);
+  print_layout(str, &shape->layout, rank, rlo_dtype_storage_bits(shape->dtype), NULL);
   /* A scalar without properties does not parse with its braces. */
   if (str->length == before_layout + strlen("{}")) {
     rlo__str_truncate(str, before_layout);
   }
 }
 
-static size_t format_layout(const rlo_layout *layout,
-                            int32_t rank,
-                            const rlo_shape_tree *physical_shape,
-                            char *buffer,
-                            size_t capacity) {
+static size_t format_layout(const rlo_layout *layout, int32_t rank,
+                            const rlo_shape_tree *physical_shape, char *buffer, size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
   if (layout != NULL) {
     print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0, physical_shape);
@@ -212,27 +178,17 @@ static size_t format_layout(const rlo_layout *layout,
   return str.length;
 }
 
-size_t rlo_layout_format(const rlo_layout *layout,
-                         int32_t rank,
-                         char *buffer,
-                         size_t capacity) {
+size_t rlo_layout_format(const rlo_layout *layout, int32_t rank, char *buffer, size_t capacity) {
   return format_layout(layout, rank, NULL, buffer, capacity);
 }
 
-size_t rlo_bare_layout_format(const rlo_bare_layout *layout,
-                              char *buffer,
-                              size_t capacity) {
+size_t rlo_bare_layout_format(const rlo_bare_layout *layout, char *buffer, size_t capacity) {
   return layout == NULL ? format_layout(NULL, 0, NULL, buffer, capacity)
-                        : format_layout(&layout->layout,
-                                        layout->rank,
-                                        layout->physical_shape,
-                                        buffer,
-                                        capacity);
+                        : format_layout(&layout->layout, layout->rank, layout->physical_shape,
+                                        buffer, capacity);
 }
 
-static size_t format_shape(const rlo_shape *shape,
-                           bool with_layout,
-                           char *buffer,
+static size_t format_shape(const rlo_shape *shape, bool with_layout, char *buffer,
                            size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
   if (shape != NULL) {
@@ -245,16 +201,12 @@ size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity) {
   return format_shape(shape, true, buffer, capacity);
 }
 
-size_t rlo_shape_human_string(const rlo_shape *shape,
-                              char *buffer,
-                              size_t capacity) {
+size_t rlo_shape_human_string(const rlo_shape *shape, char *buffer, size_t capacity) {
   return format_shape(shape, false, buffer, capacity);
 }
 
 /* `shape` has room for a leaf: the recursion takes little stack. */
-static void print_subshape(rlo__str *str,
-                           const rlo_shape_tree *tree,
-                           bool with_layouts,
+static void print_subshape(rlo__str *str, const rlo_shape_tree *tree, bool with_layouts,
                            rlo_shape *shape) {
   if (tree->kind == RLO_SHAPE_KIND_TOKEN) {
     rlo__str_append(str, "token[]");
@@ -278,16 +230,12 @@ static void print_subshape(rlo__str *str,
   }
 }
 
-static void print_tree(rlo__str *str,
-                       const rlo_shape_tree *tree,
-                       bool with_layouts) {
+static void print_tree(rlo__str *str, const rlo_shape_tree *tree, bool with_layouts) {
   rlo_shape shape;
   print_subshape(str, tree, with_layouts, &shape);
 }
 
-static size_t format_tree(const rlo_shape_tree *tree,
-                          bool with_layouts,
-                          char *buffer,
+static size_t format_tree(const rlo_shape_tree *tree, bool with_layouts, char *buffer,
                           size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
   if (tree != NULL) {
@@ -296,21 +244,15 @@ static size_t format_tree(const rlo_shape_tree *tree,
   return str.length;
 }
 
-size_t rlo_shape_tree_format(const rlo_shape_tree *tree,
-                             char *buffer,
-                             size_t capacity) {
+size_t rlo_shape_tree_format(const rlo_shape_tree *tree, char *buffer, size_t capacity) {
   return format_tree(tree, true, buffer, capacity);
 }
 
-size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree,
-                                   char *buffer,
-                                   size_t capacity) {
+size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree, char *buffer, size_t capacity) {
   return format_tree(tree, false, buffer, capacity);
 }
 
-static size_t format_program(const rlo_program_shape *program,
-                             bool with_layouts,
-                             char *buffer,
+static size_t format_program(const rlo_program_shape *program, bool with_layouts, char *buffer,
                              size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
   RLO_REQUIRE_OR(str.length, program);
@@ -328,14 +270,11 @@ static size_t format_program(const rlo_program_shape *program,
   return str.length;
 }
 
-size_t rlo_program_shape_format(const rlo_program_shape *program,
-                                char *buffer,
-                                size_t capacity) {
+size_t rlo_program_shape_format(const rlo_program_shape *program, char *buffer, size_t capacity) {
   return format_program(program, true, buffer, capacity);
 }
 
-size_t rlo_program_shape_human_string(const rlo_program_shape *program,
-                                      char *buffer,
+size_t rlo_program_shape_human_string(const rlo_program_shape *program, char *buffer,
                                       size_t capacity) {
   return format_program(program, false, buffer, capacity);
 }

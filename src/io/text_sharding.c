@@ -25,26 +25,18 @@ static const struct {
 enum { NUM_PLAIN_KINDS = sizeof plain_kinds / sizeof plain_kinds[0] };
 
 /* '[' INT {',' INT} ']' of at most RLO_SHARDING_MAX_IOTA_RANK entries */
-static rlo_status parse_list(rlo__lexer *lexer,
-                             const char *expected,
-                             int64_t *values,
+static rlo_status parse_list(rlo__lexer *lexer, const char *expected, int64_t *values,
                              int32_t *out_count) {
   RLO_TRY(rlo__lexer_expect(lexer, "["));
-  RLO_TRY(rlo__lexer_read_integers(lexer,
-                                   1,
-                                   expected,
-                                   RLO_SHARDING_MAX_IOTA_RANK,
-                                   "dimensions",
-                                   values,
-                                   out_count));
+  RLO_TRY(rlo__lexer_read_integers(lexer, 1, expected, RLO_SHARDING_MAX_IOTA_RANK, "dimensions",
+                                   values, out_count));
   return rlo__lexer_expect(lexer, "]");
 }
 
 /* '<=' list ['T' '(' INT {',' INT} ')'] */
 static rlo_status parse_iota(rlo__lexer *lexer, rlo_sharding_tiles *tiles) {
   RLO_TRY(rlo__lexer_expect(lexer, "<="));
-  RLO_TRY(parse_list(
-      lexer, "a dimension of iota >= 1", tiles->iota_dims, &tiles->iota_rank));
+  RLO_TRY(parse_list(lexer, "a dimension of iota >= 1", tiles->iota_dims, &tiles->iota_rank));
   for (int32_t k = 0; k < tiles->iota_rank; ++k) {
     tiles->iota_permutation[k] = k;
   }
@@ -57,16 +49,13 @@ static rlo_status parse_iota(rlo__lexer *lexer, rlo_sharding_tiles *tiles) {
     int64_t axis;
     RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a dimension of iota", &axis));
     /* An axis that is no dimension of iota is refused with the grid. */
-    tiles->iota_permutation[k] =
-        axis < tiles->iota_rank ? (int32_t)axis : tiles->iota_rank;
+    tiles->iota_permutation[k] = axis < tiles->iota_rank ? (int32_t)axis : tiles->iota_rank;
   }
   return rlo__lexer_expect(lexer, ")");
 }
 
 /* INT {',' INT}: the devices of the grid's cells. */
-static rlo_status parse_devices(rlo__lexer *lexer,
-                                int64_t **out_devices,
-                                size_t *out_count) {
+static rlo_status parse_devices(rlo__lexer *lexer, int64_t **out_devices, size_t *out_count) {
   size_t capacity = 0;
   size_t count = 0;
   do {
@@ -74,15 +63,11 @@ static rlo_status parse_devices(rlo__lexer *lexer,
       RLO_TRY(rlo__lexer_advance(lexer));
     }
     if (count == RLO_SHARDING_MAX_DEVICES) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: more than %d devices",
-                      lexer->token.position,
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d devices", lexer->token.position,
                       RLO_SHARDING_MAX_DEVICES);
     }
-    RLO_TRY(rlo__array_reserve(
-        out_devices, sizeof **out_devices, count + 1, &capacity));
-    RLO_TRY(rlo__lexer_read_integer(
-        lexer, 0, "a device or '<='", &(*out_devices)[count]));
+    RLO_TRY(rlo__array_reserve(out_devices, sizeof **out_devices, count + 1, &capacity));
+    RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a device or '<='", &(*out_devices)[count]));
     ++count;
   } while (rlo__lexer_is_at(lexer, ","));
   *out_count = count;
@@ -100,18 +85,15 @@ static size_t find_plain_kind(const rlo__lexer *lexer) {
 }
 
 /* '{' kind {',' kind} '}' into the kinds of the subgroups. */
-static rlo_status parse_subgroup_kinds(rlo__lexer *lexer,
-                                       rlo_sharding_tiles *tiles) {
+static rlo_status parse_subgroup_kinds(rlo__lexer *lexer, rlo_sharding_tiles *tiles) {
   RLO_TRY(rlo__lexer_expect(lexer, "{"));
   do {
     if (tiles->num_subgroups > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
     if (tiles->num_subgroups == RLO_SHARDING_MAX_SUBGROUPS) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: more than %d subgroups",
-                      lexer->token.position,
-                      RLO_SHARDING_MAX_SUBGROUPS);
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d subgroups",
+                      lexer->token.position, RLO_SHARDING_MAX_SUBGROUPS);
     }
     size_t k = find_plain_kind(lexer);
     if (k == NUM_PLAIN_KINDS) {
@@ -125,9 +107,7 @@ static rlo_status parse_subgroup_kinds(rlo__lexer *lexer,
 
 /* ['last_tile_dim_replicate' | 'last_tile_dims' '=' kinds], which says how many
  * of the grid's dimensions are subgroups. */
-static rlo_status parse_subgroups(rlo__lexer *lexer,
-                                  const int64_t *grid,
-                                  int32_t grid_rank,
+static rlo_status parse_subgroups(rlo__lexer *lexer, const int64_t *grid, int32_t grid_rank,
                                   rlo_sharding_tiles *tiles) {
   size_t position = lexer->token.position;
   if (rlo__lexer_is_at(lexer, "last_tile_dim_replicate")) {
@@ -142,11 +122,8 @@ static rlo_status parse_subgroups(rlo__lexer *lexer,
   tiles->rank = grid_rank - tiles->num_subgroups;
   if (tiles->rank < 0) {
     return RLO_FAIL(RLO_PARSE,
-                    "position %zu: %" PRId32
-                    " subgroups of a grid that has %" PRId32 " dimensions",
-                    position,
-                    tiles->num_subgroups,
-                    grid_rank);
+                    "position %zu: %" PRId32 " subgroups of a grid that has %" PRId32 " dimensions",
+                    position, tiles->num_subgroups, grid_rank);
   }
   for (int32_t d = 0; d < grid_rank; ++d) {
     if (d < tiles->rank && d < RLO_MAX_RANK) {
@@ -158,28 +135,21 @@ static rlo_status parse_subgroups(rlo__lexer *lexer,
   return RLO_OK;
 }
 
-static rlo_status check_device_count(size_t position,
-                                     const int64_t *grid,
-                                     int32_t grid_rank,
+static rlo_status check_device_count(size_t position, const int64_t *grid, int32_t grid_rank,
                                      size_t num_devices) {
   int64_t cells = 1;
   for (int32_t d = 0; d < grid_rank; ++d) {
     cells = rlo__mul_capped(cells, grid[d]);
   }
   if ((size_t)cells != num_devices) {
-    return RLO_FAIL(RLO_PARSE,
-                    "position %zu: %zu devices for a grid of %s cells",
-                    position,
-                    num_devices,
-                    (size_t)cells > num_devices ? "more" : "fewer");
+    return RLO_FAIL(RLO_PARSE, "position %zu: %zu devices for a grid of %s cells", position,
+                    num_devices, (size_t)cells > num_devices ? "more" : "fewer");
   }
   return RLO_OK;
 }
 
 /* list (iota | devices) subgroups; the end is checked before the grid is. */
-static rlo_status parse_tiled(rlo__lexer *lexer,
-                              int64_t **devices,
-                              rlo_sharding **out_sharding) {
+static rlo_status parse_tiled(rlo__lexer *lexer, int64_t **devices, rlo_sharding **out_sharding) {
   int64_t grid[RLO_SHARDING_MAX_IOTA_RANK];
   int32_t grid_rank = 0;
   rlo_sharding_tiles tiles = {0};
@@ -205,10 +175,8 @@ static rlo_status parse_box(rlo__lexer *lexer, rlo_box *box) {
   while (!rlo__lexer_is_at(lexer, "]")) {
     int32_t d = box->rank;
     if (d == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: a rank above the limit of %d",
-                      lexer->token.position,
-                      RLO_MAX_RANK);
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
+                      lexer->token.position, RLO_MAX_RANK);
     }
     if (d > 0) {
       RLO_TRY(rlo__lexer_expect(lexer, ","));
@@ -221,16 +189,12 @@ static rlo_status parse_box(rlo__lexer *lexer, rlo_box *box) {
   return rlo__lexer_advance(lexer);
 }
 
-static rlo_status parse_boxes(rlo__lexer *lexer,
-                              rlo_box **boxes,
-                              rlo_sharding **out_sharding) {
+static rlo_status parse_boxes(rlo__lexer *lexer, rlo_box **boxes, rlo_sharding **out_sharding) {
   size_t capacity = 0;
   size_t count = 0;
   do {
     if (count == RLO_SHARDING_MAX_DEVICES) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: more than %d boxes",
-                      lexer->token.position,
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d boxes", lexer->token.position,
                       RLO_SHARDING_MAX_DEVICES);
     }
     RLO_TRY(rlo__array_reserve(boxes, sizeof **boxes, count + 1, &capacity));
@@ -243,8 +207,7 @@ static rlo_status parse_boxes(rlo__lexer *lexer,
   return rlo_sharding_make_boxes(*boxes, (int64_t)count, out_sharding);
 }
 
-static rlo_status parse_maximal(rlo__lexer *lexer,
-                                rlo_sharding **out_sharding) {
+static rlo_status parse_maximal(rlo__lexer *lexer, rlo_sharding **out_sharding) {
   int64_t device;
   RLO_TRY(rlo__lexer_expect(lexer, "device"));
   RLO_TRY(rlo__lexer_expect(lexer, "="));
@@ -260,8 +223,7 @@ static rlo_status expect_assignment(rlo__lexer *lexer) {
   return rlo__lexer_expect(lexer, "=");
 }
 
-static rlo_status parse_sharding(rlo__lexer *lexer,
-                                 rlo_sharding **out_sharding) {
+static rlo_status parse_sharding(rlo__lexer *lexer, rlo_sharding **out_sharding) {
   RLO_TRY(rlo__lexer_expect(lexer, "{"));
   if (rlo__lexer_is_at(lexer, "{")) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -299,9 +261,7 @@ static rlo_status parse_sharding(rlo__lexer *lexer,
                            "'manual', 'unknown' or 'unreduced'");
 }
 
-rlo_status rlo_sharding_parse(const char *text,
-                              size_t text_bytes,
-                              rlo_sharding **out_sharding) {
+rlo_status rlo_sharding_parse(const char *text, size_t text_bytes, rlo_sharding **out_sharding) {
   RLO_REQUIRE(out_sharding);
   *out_sharding = NULL;
   RLO_REQUIRE_LIST(text, text_bytes);
@@ -334,16 +294,14 @@ static void print_iota(rlo__str *str, const rlo_sharding_tiles *tiles) {
   if (tiles->iota_rank > 1) {
     rlo__str_append(str, "T(");
     for (int32_t k = 0; k < tiles->iota_rank; ++k) {
-      rlo__str_printf(
-          str, "%s%" PRId32, k > 0 ? "," : "", tiles->iota_permutation[k]);
+      rlo__str_printf(str, "%s%" PRId32, k > 0 ? "," : "", tiles->iota_permutation[k]);
     }
     rlo__str_append_char(str, ')');
   }
 }
 
 static void print_subgroups(rlo__str *str, const rlo_sharding_tiles *tiles) {
-  if (tiles->num_subgroups == 1 &&
-      tiles->subgroups[0].kind == RLO_SHARDING_REPLICATED) {
+  if (tiles->num_subgroups == 1 && tiles->subgroups[0].kind == RLO_SHARDING_REPLICATED) {
     rlo__str_append(str, " last_tile_dim_replicate");
   } else if (tiles->num_subgroups > 0) {
     rlo__str_append(str, " last_tile_dims={");
@@ -363,10 +321,7 @@ static void print_tiled(rlo__str *str, const rlo_sharding *sharding) {
   rlo__str_append(str, "{devices=[");
   print_list(str, tiles.counts, tiles.rank);
   for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
-    rlo__str_printf(str,
-                    "%s%" PRId64,
-                    tiles.rank + k > 0 ? "," : "",
-                    tiles.subgroups[k].count);
+    rlo__str_printf(str, "%s%" PRId64, tiles.rank + k > 0 ? "," : "", tiles.subgroups[k].count);
   }
   rlo__str_append_char(str, ']');
   if (tiles.iota_rank > 0) {
@@ -384,10 +339,7 @@ static void print_boxes(rlo__str *str, const rlo_sharding *sharding) {
     const rlo_box *box = &sharding->boxes[k];
     rlo__str_append_char(str, '[');
     for (int32_t d = 0; d < box->rank; ++d) {
-      rlo__str_printf(str,
-                      "%s%" PRId64 ":%" PRId64,
-                      d > 0 ? "," : "",
-                      box->start[d],
+      rlo__str_printf(str, "%s%" PRId64 ":%" PRId64, d > 0 ? "," : "", box->start[d],
                       box->limit[d]);
     }
     rlo__str_append_char(str, ']');
@@ -395,16 +347,12 @@ static void print_boxes(rlo__str *str, const rlo_sharding *sharding) {
   rlo__str_append_char(str, '}');
 }
 
-size_t rlo_sharding_format(const rlo_sharding *sharding,
-                           char *buffer,
-                           size_t capacity) {
+size_t rlo_sharding_format(const rlo_sharding *sharding, char *buffer, size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
   RLO_REQUIRE_OR(str.length, sharding);
   switch (rlo_sharding_get_kind(sharding)) {
     case RLO_SHARDING_MAXIMAL:
-      rlo__str_printf(&str,
-                      "{maximal device=%" PRId64 "}",
-                      rlo_sharding_num_devices(sharding) - 1);
+      rlo__str_printf(&str, "{maximal device=%" PRId64 "}", rlo_sharding_num_devices(sharding) - 1);
       break;
     case RLO_SHARDING_TILED:
       print_tiled(&str, sharding);

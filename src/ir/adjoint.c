@@ -72,9 +72,7 @@ static bool writes_once(const rlo_problem *problem, bool is_summing) {
 }
 
 /* Sums even where the caller may not need it. */
-static rlo_status make_adjoint(const rlo_problem *problem,
-                               rlo_dtype sum_type,
-                               rlo_problem *out) {
+static rlo_status make_adjoint(const rlo_problem *problem, rlo_dtype sum_type, rlo_problem *out) {
   RLO_TRY(rlo__problem_validate(problem));
   *out = *problem;
   /* A type that fits any unit: only the maps matter here. */
@@ -86,8 +84,7 @@ static rlo_status make_adjoint(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo_problem_reads_once(const rlo_problem *problem,
-                                  bool *out_reads_once) {
+rlo_status rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once) {
   RLO_REQUIRE(problem, out_reads_once);
   rlo_problem *adjoint = rlo__alloc(sizeof *adjoint);
   if (adjoint == NULL) {
@@ -95,8 +92,7 @@ rlo_status rlo_problem_reads_once(const rlo_problem *problem,
   }
   rlo_status status = make_adjoint(problem, RLO_DTYPE_INVALID, adjoint);
   if (status == RLO_OK) {
-    *out_reads_once =
-        rlo_problem_is_empty(adjoint) || writes_once(adjoint, false);
+    *out_reads_once = rlo_problem_is_empty(adjoint) || writes_once(adjoint, false);
   }
   rlo__free(adjoint);
   return status;
@@ -124,32 +120,24 @@ static rlo_status check_steps(const rlo_problem *problem) {
   }
   RLO_TRY(rlo__problem_validate(problem));
   for (int32_t s = 0; s < problem->arithmetic.num_steps; ++s) {
-    const rlo__element_info *info =
-        rlo__element_info_of(problem->arithmetic.steps[s].op);
+    const rlo__element_info *info = rlo__element_info_of(problem->arithmetic.steps[s].op);
     if (info != NULL && info->adjoint == RLO__ADJOINT_NONE) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "values are %s, and the adjoint of that depends on them",
+      return RLO_FAIL(RLO_UNSUPPORTED, "values are %s, and the adjoint of that depends on them",
                       info->name);
     }
   }
   return RLO_OK;
 }
 
-static rlo_status check_sum_type(const rlo_problem *problem,
-                                 rlo_dtype sum_type) {
-  rlo_dtype dtype = problem->update == RLO_UPDATE_COMBINE
-                        ? problem->arithmetic.src_type
-                        : sum_type;
+static rlo_status check_sum_type(const rlo_problem *problem, rlo_dtype sum_type) {
+  rlo_dtype dtype = problem->update == RLO_UPDATE_COMBINE ? problem->arithmetic.src_type : sum_type;
   if (!rlo__arithmetic_is_addable(dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "values of type %s are not added up",
-                    rlo_dtype_name(dtype));
+    return RLO_FAIL(RLO_UNSUPPORTED, "values of type %s are not added up", rlo_dtype_name(dtype));
   }
   return RLO_OK;
 }
 
-rlo_status rlo_problem_adjoint(const rlo_problem *problem,
-                               rlo_dtype sum_type,
+rlo_status rlo_problem_adjoint(const rlo_problem *problem, rlo_dtype sum_type,
                                rlo_problem *out_problem) {
   RLO_REQUIRE(problem, out_problem);
   bool is_storing = sum_type == RLO_DTYPE_INVALID;

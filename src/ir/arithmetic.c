@@ -31,8 +31,7 @@ static uint64_t ones(int32_t count) {
 static uint64_t extend_sign(const rlo__dtype_info *info, uint64_t bits) {
   uint64_t value = bits & ones(info->value_bits);
   uint64_t sign = UINT64_C(1) << (info->value_bits - 1);
-  return info->class_of == RLO_DTYPE_CLASS_SIGNED ? (value ^ sign) - sign
-                                                  : value;
+  return info->class_of == RLO_DTYPE_CLASS_SIGNED ? (value ^ sign) - sign : value;
 }
 
 static exact decode_float(const rlo__dtype_info *info, uint64_t bits) {
@@ -41,8 +40,7 @@ static exact decode_float(const rlo__dtype_info *info, uint64_t bits) {
   uint64_t magnitude = bits & ones(magnitude_bits);
   uint64_t infinity = ones(info->format.exponent_bits) << mantissa_bits;
   exact x = {FINITE, false, magnitude & ones(mantissa_bits), 0};
-  x.is_negative =
-      !info->format.is_unsigned && (bits >> magnitude_bits & 1) != 0;
+  x.is_negative = !info->format.is_unsigned && (bits >> magnitude_bits & 1) != 0;
   const rlo__float_specials specials = info->format.specials;
   if (specials == RLO__FLOAT_IEEE && magnitude >= infinity) {
     x.kind = magnitude == infinity ? INFINITE : NOT_A_NUMBER;
@@ -101,18 +99,15 @@ static uint64_t round_to_format(const rlo__dtype_info *info, const exact *x) {
   if (biased < 1) {
     return shift_and_round(m, shift + 1 - biased);
   }
-  uint64_t quotient =
-      shift_and_round(m, shift) - (UINT64_C(1) << mantissa_bits);
+  uint64_t quotient = shift_and_round(m, shift) - (UINT64_C(1) << mantissa_bits);
   return ((uint64_t)biased << mantissa_bits) + quotient;
 }
 
 static uint64_t encode_float(const rlo__dtype_info *info, const exact *x) {
-  int32_t magnitude_bits =
-      info->format.exponent_bits + info->format.mantissa_bits;
+  int32_t magnitude_bits = info->format.exponent_bits + info->format.mantissa_bits;
   uint64_t most = ones(magnitude_bits);
   uint64_t sign = UINT64_C(1) << magnitude_bits;
-  uint64_t infinity = ones(info->format.exponent_bits)
-                      << info->format.mantissa_bits;
+  uint64_t infinity = ones(info->format.exponent_bits) << info->format.mantissa_bits;
   bool is_nan = x->kind == NOT_A_NUMBER;
   uint64_t magnitude = 0;
   if (x->kind == INFINITE) {
@@ -174,8 +169,7 @@ static uint64_t encode(rlo_dtype dtype, const exact *x) {
 /* ------------------------------------------------------------- compute type */
 
 rlo_dtype rlo__arithmetic_part(rlo_dtype dtype) {
-  return rlo_dtype_is_complex(dtype) ? rlo_dtype_complex_component(dtype)
-                                     : dtype;
+  return rlo_dtype_is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
 }
 
 static bool is_whole(rlo_dtype dtype) {
@@ -183,8 +177,7 @@ static bool is_whole(rlo_dtype dtype) {
 }
 
 bool rlo__arithmetic_is_addable(rlo_dtype dtype) {
-  return dtype != RLO_DTYPE_PRED &&
-         !(rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype));
+  return dtype != RLO_DTYPE_PRED && !(rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype));
 }
 
 rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic) {
@@ -193,8 +186,7 @@ rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic) {
   if (is_whole(src) && is_whole(dst)) {
     return RLO__COMPUTE_INTEGER;
   }
-  return src == RLO_DTYPE_F64 || dst == RLO_DTYPE_F64 ||
-                 arithmetic->compute_type == RLO_DTYPE_F64
+  return src == RLO_DTYPE_F64 || dst == RLO_DTYPE_F64 || arithmetic->compute_type == RLO_DTYPE_F64
              ? RLO__COMPUTE_F64
              : RLO__COMPUTE_F32;
 }
@@ -210,8 +202,7 @@ rlo_dtype rlo__arithmetic_sum_type(const rlo_arithmetic *arithmetic) {
 
 rlo_dtype rlo__arithmetic_operand_type(const rlo_problem *problem) {
   const rlo_dtype type = rlo__arithmetic_sum_type(&problem->arithmetic);
-  return type == RLO_DTYPE_S64 && problem->index_bits == 32 ? RLO_DTYPE_S32
-                                                            : type;
+  return type == RLO_DTYPE_S64 && problem->index_bits == 32 ? RLO_DTYPE_S32 : type;
 }
 
 static double real_of(rlo__compute compute, const exact *x) {
@@ -231,8 +222,7 @@ static rlo__number load(rlo__compute compute, rlo_dtype dtype, uint64_t bits) {
   rlo__number number;
   if (compute == RLO__COMPUTE_INTEGER) {
     const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-    number.integer =
-        dtype == RLO_DTYPE_PRED ? bits != 0 : extend_sign(info, bits);
+    number.integer = dtype == RLO_DTYPE_PRED ? bits != 0 : extend_sign(info, bits);
     return number;
   }
   exact x = decode(dtype, bits);
@@ -240,13 +230,10 @@ static rlo__number load(rlo__compute compute, rlo_dtype dtype, uint64_t bits) {
   return number;
 }
 
-static uint64_t store(rlo__compute compute,
-                      rlo_dtype dtype,
-                      rlo__number number) {
+static uint64_t store(rlo__compute compute, rlo_dtype dtype, rlo__number number) {
   if (compute == RLO__COMPUTE_INTEGER) {
-    return dtype == RLO_DTYPE_PRED
-               ? number.integer != 0
-               : number.integer & ones(rlo_dtype_value_bits(dtype));
+    return dtype == RLO_DTYPE_PRED ? number.integer != 0
+                                   : number.integer & ones(rlo_dtype_value_bits(dtype));
   }
   uint64_t bits;
   memcpy(&bits, &number.real, sizeof bits);
@@ -269,9 +256,7 @@ static rlo__number add(rlo__compute compute, rlo__number a, rlo__number b) {
   return a;
 }
 
-static rlo__number multiply(rlo__compute compute,
-                            rlo__number a,
-                            rlo__number b) {
+static rlo__number multiply(rlo__compute compute, rlo__number a, rlo__number b) {
   if (compute == RLO__COMPUTE_INTEGER) {
     a.integer *= b.integer;
   } else {
@@ -290,9 +275,7 @@ static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
   return multiply(compute, number, a);
 }
 
-static rlo__number clamp(rlo__compute compute,
-                         const double bounds[2],
-                         rlo__number a) {
+static rlo__number clamp(rlo__compute compute, const double bounds[2], rlo__number a) {
   if (compute == RLO__COMPUTE_INTEGER) {
     int64_t low = rlo__element_integer(bounds[0]);
     int64_t high = rlo__element_integer(bounds[1]);
@@ -307,11 +290,8 @@ static rlo__number clamp(rlo__compute compute,
 }
 
 /* A step on a value; `cell` is what the cell holds. */
-static rlo__number apply(rlo__compute compute,
-                         const rlo_element_step *step,
-                         rlo__number value,
-                         rlo__number cell,
-                         rlo__number operand) {
+static rlo__number apply(rlo__compute compute, const rlo_element_step *step, rlo__number value,
+                         rlo__number cell, rlo__number operand) {
   switch (step->op) {
     case RLO_ELEMENT_SCALE:
       return scale(compute, step->numbers[0], value);
@@ -337,10 +317,7 @@ static uint64_t part_bits(const uint8_t unit[16], rlo_dtype dtype, int part) {
   return value & ones(bits);
 }
 
-static void set_part_bits(uint8_t unit[16],
-                          rlo_dtype dtype,
-                          int part,
-                          uint64_t value) {
+static void set_part_bits(uint8_t unit[16], rlo_dtype dtype, int part, uint64_t value) {
   int32_t bits = rlo_dtype_value_bits(rlo__arithmetic_part(dtype));
   for (int32_t b = 0; b < (bits + 7) / 8; ++b) {
     unit[part * (bits / 8) + b] = (uint8_t)(value >> (8 * b) & 0xff);
@@ -353,8 +330,7 @@ static uint64_t value_bits(const uint8_t unit[16], rlo_dtype dtype, int part) {
   if (dtype == RLO_DTYPE_PRED) {
     return part == 0 && unit[0] != 0;
   }
-  return part == 0 || rlo_dtype_is_complex(dtype) ? part_bits(unit, dtype, part)
-                                                  : 0;
+  return part == 0 || rlo_dtype_is_complex(dtype) ? part_bits(unit, dtype, part) : 0;
 }
 
 /* The parts that are computed: those of the result. A pred says whether any
@@ -363,10 +339,7 @@ static int32_t count_parts(rlo_dtype src, rlo_dtype dst) {
   return rlo_dtype_is_complex(dst == RLO_DTYPE_PRED ? src : dst) ? 2 : 1;
 }
 
-static void set_result(uint8_t unit[16],
-                       rlo_dtype dtype,
-                       int part,
-                       uint64_t value) {
+static void set_result(uint8_t unit[16], rlo_dtype dtype, int part, uint64_t value) {
   if (dtype == RLO_DTYPE_PRED) {
     value |= part_bits(unit, dtype, 0);
     part = 0;
@@ -384,10 +357,7 @@ static uint64_t convert_part(rlo_dtype src, rlo_dtype dst, uint64_t bits) {
 }
 
 /* Converts a value; a repacking takes the bits of the value alone. */
-static void convert(rlo_dtype src_type,
-                    rlo_dtype dst_type,
-                    bool is_repacking,
-                    const uint8_t in[16],
+static void convert(rlo_dtype src_type, rlo_dtype dst_type, bool is_repacking, const uint8_t in[16],
                     uint8_t out[16]) {
   rlo_dtype src = rlo__arithmetic_part(src_type);
   rlo_dtype dst = rlo__arithmetic_part(dst_type);
@@ -400,9 +370,7 @@ static void convert(rlo_dtype src_type,
   memcpy(out, result, sizeof result);
 }
 
-void rlo__arithmetic_convert(rlo_dtype src_type,
-                             rlo_dtype dst_type,
-                             const uint8_t in[16],
+void rlo__arithmetic_convert(rlo_dtype src_type, rlo_dtype dst_type, const uint8_t in[16],
                              uint8_t out[16]) {
   convert(src_type, dst_type, false, in, out);
 }
@@ -434,17 +402,12 @@ void rlo__combiner_begin(rlo__combiner *c) {
   }
 }
 
-static rlo__number load_value(const rlo__combiner *c,
-                              const uint8_t unit[16],
-                              int32_t part) {
+static rlo__number load_value(const rlo__combiner *c, const uint8_t unit[16], int32_t part) {
   rlo_dtype dtype = c->arithmetic->src_type;
-  return load(
-      c->compute, rlo__arithmetic_part(dtype), value_bits(unit, dtype, part));
+  return load(c->compute, rlo__arithmetic_part(dtype), value_bits(unit, dtype, part));
 }
 
-void rlo__combiner_add(rlo__combiner *c,
-                       const uint8_t unit[16],
-                       int64_t place) {
+void rlo__combiner_add(rlo__combiner *c, const uint8_t unit[16], int64_t place) {
   if (!c->is_sum) {
     memcpy(c->value, unit, sizeof c->value);
     return;
@@ -455,9 +418,7 @@ void rlo__combiner_add(rlo__combiner *c,
   }
 }
 
-static void end_block_of(rlo__compute compute,
-                         uint64_t num_blocks,
-                         rlo__sum *sum) {
+static void end_block_of(rlo__compute compute, uint64_t num_blocks, rlo__sum *sum) {
   for (int32_t half = RLO_SUM_LANES / 2; half > 0; half /= 2) {
     for (int32_t l = 0; l < half; ++l) {
       sum->lanes[l] = add(compute, sum->lanes[l], sum->lanes[l + half]);

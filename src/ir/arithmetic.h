@@ -33,9 +33,7 @@ bool rlo__arithmetic_is_addable(rlo_dtype dtype);
 
 /** Converts one value, passed as raw bits and zero-extended. The types are
  * valid; dst_type has a zero. `in` and `out` may be the same. */
-void rlo__arithmetic_convert(rlo_dtype src_type,
-                             rlo_dtype dst_type,
-                             const uint8_t in[16],
+void rlo__arithmetic_convert(rlo_dtype src_type, rlo_dtype dst_type, const uint8_t in[16],
                              uint8_t out[16]);
 
 typedef union rlo__number {
@@ -78,9 +76,7 @@ void rlo__combiner_begin(rlo__combiner *combiner);
 
 /** Adds a point: its source unit as raw bits, and, in a sum, its index along
  * the innermost reduction axis. */
-void rlo__combiner_add(rlo__combiner *combiner,
-                       const uint8_t unit[16],
-                       int64_t place);
+void rlo__combiner_add(rlo__combiner *combiner, const uint8_t unit[16], int64_t place);
 
 /** Sets the cell's operand: its number as bits. */
 void rlo__combiner_set_operand(rlo__combiner *combiner, uint64_t bits);

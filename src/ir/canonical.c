@@ -60,8 +60,7 @@ static void clear_uncounted(rlo_problem *problem) {
 
 /* The only axis whose step the divisor does not divide, if that step is 1 or
  * -1; else -1. */
-static int32_t unit_step_axis(const rlo_problem *problem,
-                              const rlo_term *term) {
+static int32_t unit_step_axis(const rlo_problem *problem, const rlo_term *term) {
   int32_t found = -1;
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (term->form.term[t] % term->divisor != 0) {
@@ -102,8 +101,8 @@ static rlo_status align_axis(rlo_problem *problem, int32_t number) {
   const int64_t extent = problem->extents[axis];
   rlo_form earlier = {0};
   earlier.axis[axis] = 1;
-  RLO_TRY(rlo__rewrite_add_guard(
-      problem, "splitting at the tiles", RLO_GUARD_SKIP, &earlier, extent));
+  RLO_TRY(
+      rlo__rewrite_add_guard(problem, "splitting at the tiles", RLO_GUARD_SKIP, &earlier, extent));
   return rlo__add(extent, shift, &problem->extents[axis]) &&
                  rlo__rewrite_shift(problem, axis, -shift)
              ? RLO_OK
@@ -113,9 +112,7 @@ static rlo_status align_axis(rlo_problem *problem, int32_t number) {
 /* Tries to make a term linear by splitting the axes at the radices where their
  * steps align with the divisor. If it returns RLO_OK with *out_is_linear false,
  * `trial` is undefined and the problem unchanged. */
-static rlo_status resolve_term(const rlo_problem *problem,
-                               int32_t number,
-                               rlo_problem *trial,
+static rlo_status resolve_term(const rlo_problem *problem, int32_t number, rlo_problem *trial,
                                bool *out_is_linear) {
   *out_is_linear = false;
   if (problem->terms[number].kind != RLO_TERM_QUOTIENT) {
@@ -135,8 +132,7 @@ static rlo_status resolve_term(const rlo_problem *problem,
     }
   }
   rlo_form linear;
-  if (!rlo__form_quotient(
-          trial, &trial->terms[number].form, divisor, &linear)) {
+  if (!rlo__form_quotient(trial, &trial->terms[number].form, divisor, &linear)) {
     return RLO_OK;
   }
   if (!rlo__rewrite_replace_term(trial, number, &linear)) {
@@ -182,11 +178,8 @@ static rlo_status resolve_terms(canonicalizer *c) {
 static rlo_status flip_axes(canonicalizer *c) {
   for (int32_t a = 0; a < c->problem->num_axes; ++a) {
     int64_t stride = c->problem->dst.axis[a];
-    if (c->problem->extents[a] > 1 && stride == 0 &&
-        c->problem->update == RLO_UPDATE_STORE) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "axis %d writes %lld points to one cell",
-                      a,
+    if (c->problem->extents[a] > 1 && stride == 0 && c->problem->update == RLO_UPDATE_STORE) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "axis %d writes %lld points to one cell", a,
                       (long long)c->problem->extents[a]);
     }
     if (stride < 0) {
@@ -209,24 +202,17 @@ static void drop_axes(canonicalizer *c) {
 }
 
 /* Guards by what they say of one axis each. */
-static int compare_guards_along(const rlo_guard *g,
-                                int32_t a,
-                                const rlo_guard *h,
-                                int32_t b) {
+static int compare_guards_along(const rlo_guard *g, int32_t a, const rlo_guard *h, int32_t b) {
   const int64_t of_g[] = {g->kind, g->limit, g->form.base, g->form.axis[a]};
   const int64_t of_h[] = {h->kind, h->limit, h->form.base, h->form.axis[b]};
   return rlo__compare_numbers(of_h, of_g, 4);
 }
 
-static void sort_guards_along(const rlo_problem *problem,
-                              int32_t a,
-                              const rlo_guard **out_sorted) {
+static void sort_guards_along(const rlo_problem *problem, int32_t a, const rlo_guard **out_sorted) {
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
     int32_t place = g;
-    for (; place > 0 &&
-           compare_guards_along(out_sorted[place - 1], a, guard, a) > 0;
-         --place) {
+    for (; place > 0 && compare_guards_along(out_sorted[place - 1], a, guard, a) > 0; --place) {
       out_sorted[place] = out_sorted[place - 1];
     }
     out_sorted[place] = guard;
@@ -254,10 +240,8 @@ static int compare_axes(const rlo_problem *problem, int32_t a, int32_t b) {
   const rlo_form *dst = &problem->dst;
   const rlo_form *src = &problem->src;
   const bool is_summed = dst->axis[a] == 0;
-  const int64_t of_a[] = {
-      dst->axis[a], is_summed ? src->axis[a] : 0, problem->extents[a]};
-  const int64_t of_b[] = {
-      dst->axis[b], is_summed ? src->axis[b] : 0, problem->extents[b]};
+  const int64_t of_a[] = {dst->axis[a], is_summed ? src->axis[a] : 0, problem->extents[a]};
+  const int64_t of_b[] = {dst->axis[b], is_summed ? src->axis[b] : 0, problem->extents[b]};
   int order = rlo__compare_numbers(of_b, of_a, 3);
   int32_t num_forms = rlo__problem_num_forms(problem) - problem->num_guards;
   for (int32_t n = 0; order == 0 && n < num_forms; ++n) {
@@ -290,8 +274,7 @@ static bool can_merge(rlo_problem *problem, int32_t outer, int32_t inner) {
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     const rlo_form *form = rlo__problem_form(problem, n);
     int64_t step;
-    if (!rlo__mul(form->axis[inner], problem->extents[inner], &step) ||
-        step != form->axis[outer]) {
+    if (!rlo__mul(form->axis[inner], problem->extents[inner], &step) || step != form->axis[outer]) {
       return false;
     }
   }
@@ -303,9 +286,7 @@ static void merge_axes(canonicalizer *c) {
   for (int32_t outer = 0; outer < problem->num_axes; ++outer) {
     for (int32_t inner = 0; inner < problem->num_axes; ++inner) {
       if (inner == outer || !can_merge(problem, outer, inner) ||
-          !rlo__mul(problem->extents[inner],
-                    problem->extents[outer],
-                    &problem->extents[inner])) {
+          !rlo__mul(problem->extents[inner], problem->extents[outer], &problem->extents[inner])) {
         continue;
       }
       rlo__rewrite_remove_axis(problem, outer);
@@ -320,8 +301,7 @@ static void widen_unit(canonicalizer *c) {
   if (c->problem->update == RLO_UPDATE_COMBINE) {
     return; /* a unit is a number */
   }
-  while (c->problem->unit_bits * 2 <= c->max_unit_bits &&
-         rlo__widen(c->problem)) {
+  while (c->problem->unit_bits * 2 <= c->max_unit_bits && rlo__widen(c->problem)) {
     note(c, "widen the unit to %d bits", c->problem->unit_bits);
   }
 }
@@ -365,26 +345,21 @@ static void clear_unused_fill(rlo_problem *problem) {
 static rlo_status check_and_make(canonicalizer *c) {
   RLO_TRY(rlo__problem_validate(c->problem));
   if (c->max_unit_bits < 0 || c->max_unit_bits > RLO_MAX_UNIT_BITS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "max_unit_bits=%d; the limits are 0 and %d",
-                    c->max_unit_bits,
-                    RLO_MAX_UNIT_BITS);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "max_unit_bits=%d; the limits are 0 and %d",
+                    c->max_unit_bits, RLO_MAX_UNIT_BITS);
   }
   RLO_TRY(make_canonical(c));
   clear_unused_fill(c->problem);
   return RLO_OK;
 }
 
-rlo_status rlo__problem_canonicalize_in_place(rlo_problem *problem,
-                                              int32_t max_unit_bits) {
+rlo_status rlo__problem_canonicalize_in_place(rlo_problem *problem, int32_t max_unit_bits) {
   canonicalizer c = {.problem = problem, .max_unit_bits = max_unit_bits};
   return check_and_make(&c);
 }
 
-rlo_status rlo_problem_canonicalize(rlo_problem *problem,
-                                    int32_t max_unit_bits,
-                                    rlo_problem_trace_fn trace,
-                                    void *payload) {
+rlo_status rlo_problem_canonicalize(rlo_problem *problem, int32_t max_unit_bits,
+                                    rlo_problem_trace_fn trace, void *payload) {
   RLO_REQUIRE(problem);
   rlo_problem *work = rlo__alloc_unset(sizeof *work);
   if (work == NULL) {

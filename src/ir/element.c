@@ -26,8 +26,7 @@ static const rlo__element_info elements[] = {
 
 const rlo__element_info *rlo__element_info_of(rlo_element_op op) {
   const size_t number = (size_t)op;
-  bool is_known = number < sizeof elements / sizeof elements[0] &&
-                  elements[number].name != NULL;
+  bool is_known = number < sizeof elements / sizeof elements[0] && elements[number].name != NULL;
   return is_known ? &elements[number] : NULL;
 }
 
@@ -58,16 +57,12 @@ static int32_t find_step(const rlo_arithmetic *a, rlo_element_op op) {
   return -1;
 }
 
-double rlo__arithmetic_factor(const rlo_arithmetic *a,
-                              rlo_element_op op,
-                              double otherwise) {
+double rlo__arithmetic_factor(const rlo_arithmetic *a, rlo_element_op op, double otherwise) {
   int32_t s = find_step(a, op);
   return s >= 0 ? a->steps[s].numbers[0] : otherwise;
 }
 
-void rlo__arithmetic_append(rlo_arithmetic *a,
-                            rlo_element_op op,
-                            double number) {
+void rlo__arithmetic_append(rlo_arithmetic *a, rlo_element_op op, double number) {
   const rlo_element_step step = {op, {number, 0.0}};
   if (!rlo__element_is_idle(&step)) {
     a->steps[a->num_steps++] = step;
@@ -78,9 +73,7 @@ void rlo__arithmetic_remove(rlo_arithmetic *a, rlo_element_op op) {
   int32_t s = find_step(a, op);
   if (s >= 0) {
     --a->num_steps;
-    memmove(&a->steps[s],
-            &a->steps[s + 1],
-            (size_t)(a->num_steps - s) * sizeof a->steps[0]);
+    memmove(&a->steps[s], &a->steps[s + 1], (size_t)(a->num_steps - s) * sizeof a->steps[0]);
   }
 }
 
@@ -97,8 +90,6 @@ void rlo__arithmetic_tidy(rlo_arithmetic *a) {
       a->steps[count++] = step;
     }
   }
-  memset(&a->steps[count],
-         0,
-         (size_t)(RLO_MAX_ELEMENT_STEPS - count) * sizeof a->steps[0]);
+  memset(&a->steps[count], 0, (size_t)(RLO_MAX_ELEMENT_STEPS - count) * sizeof a->steps[0]);
   a->num_steps = count;
 }

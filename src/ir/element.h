@@ -46,8 +46,7 @@ bool rlo__element_is_idle(const rlo_element_step *step);
 
 /** The first number of the step with an operation, or `otherwise`, if the list
  *  has none. */
-double rlo__arithmetic_factor(const rlo_arithmetic *arithmetic,
-                              rlo_element_op op,
+double rlo__arithmetic_factor(const rlo_arithmetic *arithmetic, rlo_element_op op,
                               double otherwise);
 
 /** Removes the steps that change nothing, and makes 0 of -0 and of the numbers
@@ -55,9 +54,7 @@ double rlo__arithmetic_factor(const rlo_arithmetic *arithmetic,
 void rlo__arithmetic_tidy(rlo_arithmetic *arithmetic);
 
 /** Appends a step with one number, unless it would change nothing. */
-void rlo__arithmetic_append(rlo_arithmetic *arithmetic,
-                            rlo_element_op op,
-                            double number);
+void rlo__arithmetic_append(rlo_arithmetic *arithmetic, rlo_element_op op, double number);
 
 /** Removes the step with an operation, if there is one. */
 void rlo__arithmetic_remove(rlo_arithmetic *arithmetic, rlo_element_op op);

@@ -10,33 +10,28 @@
 #include "ir/form.h"
 #include "ir/validate.h"
 
-const rlo_form *rlo__side_form(const rlo_problem *problem,
-                               rlo__problem_side side) {
+const rlo_form *rlo__side_form(const rlo_problem *problem, rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE ? &problem->src : &problem->dst;
 }
 
-int32_t rlo__side_unit_bits(const rlo_problem *problem,
-                            rlo__problem_side side) {
-  return side == RLO__SIDE_SOURCE ? problem->unit_bits
-                                  : rlo_problem_dst_unit_bits(problem);
+int32_t rlo__side_unit_bits(const rlo_problem *problem, rlo__problem_side side) {
+  return side == RLO__SIDE_SOURCE ? problem->unit_bits : rlo_problem_dst_unit_bits(problem);
 }
 
 bool rlo__side_guarded_by(const rlo_guard *guard, rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE || guard->kind == RLO_GUARD_SKIP;
 }
 
-rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
-                                   rlo__problem_side side) {
+rlo__side_reach rlo__problem_reach(const rlo_problem *problem, rlo__problem_side side) {
   rlo__side_reach reach = RLO__SIDE_ALL;
   if (rlo_problem_is_empty(problem)) {
     return RLO__SIDE_NONE;
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
-    rlo__guard_reach holds =
-        rlo__side_guarded_by(guard, side)
-            ? rlo__form_reach(problem, &guard->form, guard->limit)
-            : RLO__HOLDS_EVERYWHERE;
+    rlo__guard_reach holds = rlo__side_guarded_by(guard, side)
+                                 ? rlo__form_reach(problem, &guard->form, guard->limit)
+                                 : RLO__HOLDS_EVERYWHERE;
     if (holds == RLO__HOLDS_NOWHERE) {
       return RLO__SIDE_NONE;
     }
@@ -45,11 +40,8 @@ rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
   return reach;
 }
 
-rlo_status rlo__problem_narrow(const rlo_problem *problem,
-                               rlo__problem_side side,
-                               const rlo_form *form,
-                               rlo_problem *out,
-                               bool *out_is_exact) {
+rlo_status rlo__problem_narrow(const rlo_problem *problem, rlo__problem_side side,
+                               const rlo_form *form, rlo_problem *out, bool *out_is_exact) {
   bool keeps_terms = rlo__form_has_terms(problem, form);
   *out = *problem;
   out->dst = *form;
@@ -102,8 +94,7 @@ static rlo_status bits_overflow(void) {
 
 /* Begins with the bits [first, end), `first` rounded down to a granule: of
  * units of 3 bits 24, so that even the rounding can exceed 64 bits. */
-static bool begin_sketch(
-    int64_t unit_bits, int64_t first, int64_t end, bool is_exact, sketch *s) {
+static bool begin_sketch(int64_t unit_bits, int64_t first, int64_t end, bool is_exact, sketch *s) {
   memset(s, 0, sizeof *s);
   s->granule = unit_bits / rlo__gcd(unit_bits, 8) * 8;
   int64_t head = rlo__floor_mod(first, s->granule);
@@ -123,8 +114,7 @@ static void fold_into_run(sketch *s) {
 /* Rounds the run up to whole bytes and units, before the first dim. */
 static bool round_run(int64_t multiple, sketch *s) {
   int64_t run = s->run;
-  if (!rlo__round_up(run, multiple, &s->run) ||
-      !rlo__add(s->span, s->run - run, &s->span)) {
+  if (!rlo__round_up(run, multiple, &s->run) || !rlo__add(s->span, s->run - run, &s->span)) {
     return false;
   }
   s->is_exact = s->is_exact && s->run == run;
@@ -134,8 +124,7 @@ static bool round_run(int64_t multiple, sketch *s) {
 /* Adds a stride that is not narrower than the earlier ones. */
 static bool add_dim(int64_t extent, int64_t stride, sketch *s) {
   bool is_whole = stride % s->granule == 0;
-  if (s->num_dims == 0 && stride > s->run && is_whole &&
-      !round_run(s->granule, s)) {
+  if (s->num_dims == 0 && stride > s->run && is_whole && !round_run(s->granule, s)) {
     return false;
   }
   int64_t span = s->span;
@@ -165,8 +154,7 @@ static bool add_dim(int64_t extent, int64_t stride, sketch *s) {
 static rlo_status clip_to_memory(int64_t memory_bytes, sketch *s) {
   int64_t memory;
   int64_t end;
-  if (!rlo__mul(memory_bytes, 8, &memory) ||
-      !rlo__add(s->base, s->span, &end)) {
+  if (!rlo__mul(memory_bytes, 8, &memory) || !rlo__add(s->base, s->span, &end)) {
     return bits_overflow();
   }
   if (s->base < 0 || end > memory) {
@@ -202,16 +190,12 @@ typedef struct values {
 } values;
 
 /* The lattice of the units at these positions. */
-static rlo_status draw_lattice(const values *v,
-                               int64_t unit_bits,
-                               int64_t memory_bytes,
-                               bool is_exact,
-                               rlo__lattice *out) {
+static rlo_status draw_lattice(const values *v, int64_t unit_bits, int64_t memory_bytes,
+                               bool is_exact, rlo__lattice *out) {
   sketch s;
   int64_t first;
   int64_t end;
-  if (!rlo__mul(v->base, unit_bits, &first) ||
-      !rlo__mul_add(unit_bits, v->base, unit_bits, &end) ||
+  if (!rlo__mul(v->base, unit_bits, &first) || !rlo__mul_add(unit_bits, v->base, unit_bits, &end) ||
       !begin_sketch(unit_bits, first, end, is_exact, &s)) {
     return bits_overflow();
   }
@@ -231,9 +215,7 @@ static rlo_status draw_lattice(const values *v,
 }
 
 /* The values of a form over the box. False if one exceeds 64 bits. */
-static bool list_values(const rlo_problem *problem,
-                        const rlo_form *form,
-                        values *out) {
+static bool list_values(const rlo_problem *problem, const rlo_form *form, values *out) {
   out->base = form->base;
   out->num_strides = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -242,8 +224,7 @@ static bool list_values(const rlo_problem *problem,
       continue;
     }
     if (form->axis[a] < 0 &&
-        !rlo__mul_add(
-            out->base, form->axis[a], problem->extents[a] - 1, &out->base)) {
+        !rlo__mul_add(out->base, form->axis[a], problem->extents[a] - 1, &out->base)) {
       return false;
     }
     int32_t place = out->num_strides++;
@@ -258,10 +239,8 @@ static bool list_values(const rlo_problem *problem,
 /* The run from the first value of a form to the last: of those that the
  * narrowed problem has, and of those that the problem's own box allows, so that
  * pieces of equal extents have bounds that are about equal. */
-static rlo_status list_hull(const rlo_problem *problem,
-                            const rlo_form *form,
-                            const rlo_problem *narrowed,
-                            values *out) {
+static rlo_status list_hull(const rlo_problem *problem, const rlo_form *form,
+                            const rlo_problem *narrowed, values *out) {
   int64_t min;
   int64_t max;
   int64_t own_min;
@@ -281,14 +260,12 @@ static rlo_status list_hull(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__problem_footprint(const rlo_problem *problem,
-                                  rlo__problem_side side,
+rlo_status rlo__problem_footprint(const rlo_problem *problem, rlo__problem_side side,
                                   rlo__lattice *out) {
   RLO_TRY(rlo__problem_validate(problem));
   const rlo_form *form = rlo__side_form(problem, side);
   int64_t unit_bits = rlo__side_unit_bits(problem, side);
-  int64_t memory_bytes =
-      side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes;
+  int64_t memory_bytes = side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes;
   values v;
   rlo__side_reach reach = rlo__problem_reach(problem, side);
   if (reach == RLO__SIDE_NONE) {
@@ -296,17 +273,15 @@ rlo_status rlo__problem_footprint(const rlo_problem *problem,
     return RLO_OK;
   }
   if (reach == RLO__SIDE_ALL && !rlo__form_has_terms(problem, form)) {
-    return list_values(problem, form, &v)
-               ? draw_lattice(&v, unit_bits, memory_bytes, true, out)
-               : bits_overflow();
+    return list_values(problem, form, &v) ? draw_lattice(&v, unit_bits, memory_bytes, true, out)
+                                          : bits_overflow();
   }
   rlo_problem *narrowed = rlo__alloc(sizeof *narrowed);
   if (narrowed == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   bool is_exact;
-  rlo_status status =
-      rlo__problem_narrow(problem, side, form, narrowed, &is_exact);
+  rlo_status status = rlo__problem_narrow(problem, side, form, narrowed, &is_exact);
   if (status == RLO_OK && rlo_problem_is_empty(narrowed)) {
     *out = (rlo__lattice){.is_exact = true};
   } else if (status == RLO_OK) {

@@ -5,10 +5,7 @@
 #include "relayout/problem.h"
 
 /** The memory that a problem reads, and the one that it writes. */
-typedef enum rlo__problem_side {
-  RLO__SIDE_SOURCE,
-  RLO__SIDE_DESTINATION
-} rlo__problem_side;
+typedef enum rlo__problem_side { RLO__SIDE_SOURCE, RLO__SIDE_DESTINATION } rlo__problem_side;
 
 /**
  * A set of bytes of a memory:
@@ -43,8 +40,7 @@ typedef struct rlo__lattice {
  * @return RLO_OK; RLO_OVERFLOW if a position in bits exceeds 64 bits;
  *         RLO_OUT_OF_MEMORY; or what rlo_problem_canonicalize returns.
  */
-RLO_NODISCARD rlo_status rlo__problem_footprint(const rlo_problem *problem,
-                                                rlo__problem_side side,
+RLO_NODISCARD rlo_status rlo__problem_footprint(const rlo_problem *problem, rlo__problem_side side,
                                                 rlo__lattice *out);
 
 /** The number of bytes, which is the size of packed memory. */
@@ -54,8 +50,7 @@ int64_t rlo__lattice_bytes(const rlo__lattice *lattice);
 rlo__lattice rlo__lattice_hull(const rlo__lattice *lattice);
 
 /** The position on a side. */
-const rlo_form *rlo__side_form(const rlo_problem *problem,
-                               rlo__problem_side side);
+const rlo_form *rlo__side_form(const rlo_problem *problem, rlo__problem_side side);
 
 /** Bits of one unit on a side. */
 int32_t rlo__side_unit_bits(const rlo_problem *problem, rlo__problem_side side);
@@ -72,8 +67,7 @@ typedef enum rlo__side_reach {
   RLO__SIDE_ALL
 } rlo__side_reach;
 
-rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
-                                   rlo__problem_side side);
+rlo__side_reach rlo__problem_reach(const rlo_problem *problem, rlo__problem_side side);
 
 /**
  * The canonical problem whose destination takes the values that a form has at
@@ -84,10 +78,8 @@ rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
  *                      no guard is left or was dropped.
  * @return what rlo_problem_canonicalize returns; then *out is undefined.
  */
-RLO_NODISCARD rlo_status rlo__problem_narrow(const rlo_problem *problem,
-                                             rlo__problem_side side,
-                                             const rlo_form *form,
-                                             rlo_problem *out,
+RLO_NODISCARD rlo_status rlo__problem_narrow(const rlo_problem *problem, rlo__problem_side side,
+                                             const rlo_form *form, rlo_problem *out,
                                              bool *out_is_exact);
 
 #endif

@@ -22,8 +22,7 @@ bool rlo__form_add(rlo_form *form, int64_t factor, const rlo_form *other) {
   bool fits = true;
   for (int32_t n = 0; n < RLO__FORM_NUMBERS; ++n) {
     /* Most coefficients of most forms are 0. */
-    fits =
-        fits && (from[n] == 0 || rlo__mul_add(to[n], factor, from[n], &to[n]));
+    fits = fits && (from[n] == 0 || rlo__mul_add(to[n], factor, from[n], &to[n]));
   }
   return fits;
 }
@@ -57,42 +56,32 @@ bool rlo__form_equal(const rlo_form *a, const rlo_form *b) {
 }
 
 /* Widens [*min, *max] by coefficient * [low, high]. */
-static bool add_interval(int64_t coefficient,
-                         int64_t low,
-                         int64_t high,
-                         int64_t *min,
+static bool add_interval(int64_t coefficient, int64_t low, int64_t high, int64_t *min,
                          int64_t *max) {
   if (coefficient == 0) {
     return true;
   }
   int64_t least = coefficient > 0 ? low : high;
   int64_t most = coefficient > 0 ? high : low;
-  return rlo__mul_add(*min, coefficient, least, min) &&
-         rlo__mul_add(*max, coefficient, most, max);
+  return rlo__mul_add(*min, coefficient, least, min) && rlo__mul_add(*max, coefficient, most, max);
 }
 
-static bool range_with_terms(const rlo_problem *problem,
-                             const rlo_form *form,
-                             const rlo__term_bounds *bounds,
-                             int32_t num_terms,
-                             int64_t *min,
+static bool range_with_terms(const rlo_problem *problem, const rlo_form *form,
+                             const rlo__term_bounds *bounds, int32_t num_terms, int64_t *min,
                              int64_t *max) {
   *min = form->base;
   *max = form->base;
   bool fits = true;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    fits = fits &&
-           add_interval(form->axis[a], 0, problem->extents[a] - 1, min, max);
+    fits = fits && add_interval(form->axis[a], 0, problem->extents[a] - 1, min, max);
   }
   for (int32_t t = 0; t < num_terms; ++t) {
-    fits = fits && add_interval(
-                       form->term[t], bounds->min[t], bounds->max[t], min, max);
+    fits = fits && add_interval(form->term[t], bounds->min[t], bounds->max[t], min, max);
   }
   return fits;
 }
 
-bool rlo__term_bounds_find(const rlo_problem *problem,
-                           rlo__term_bounds *out_bounds) {
+bool rlo__term_bounds_find(const rlo_problem *problem, rlo__term_bounds *out_bounds) {
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     const rlo_term *term = &problem->terms[t];
     int64_t min = -1;
@@ -110,37 +99,27 @@ bool rlo__term_bounds_find(const rlo_problem *problem,
   return true;
 }
 
-bool rlo__form_range_with(const rlo_problem *problem,
-                          const rlo_form *form,
-                          const rlo__term_bounds *bounds,
-                          int64_t *out_min,
-                          int64_t *out_max) {
-  return range_with_terms(
-      problem, form, bounds, problem->num_terms, out_min, out_max);
+bool rlo__form_range_with(const rlo_problem *problem, const rlo_form *form,
+                          const rlo__term_bounds *bounds, int64_t *out_min, int64_t *out_max) {
+  return range_with_terms(problem, form, bounds, problem->num_terms, out_min, out_max);
 }
 
-bool rlo__form_range(const rlo_problem *problem,
-                     const rlo_form *form,
-                     int64_t *out_min,
+bool rlo__form_range(const rlo_problem *problem, const rlo_form *form, int64_t *out_min,
                      int64_t *out_max) {
   rlo__term_bounds bounds;
   return rlo__term_bounds_find(problem, &bounds) &&
          rlo__form_range_with(problem, form, &bounds, out_min, out_max);
 }
 
-static int64_t magnitude(const rlo_problem *problem,
-                         const rlo_form *form,
-                         const int64_t *term_magnitudes,
-                         int32_t num_terms) {
+static int64_t magnitude(const rlo_problem *problem, const rlo_form *form,
+                         const int64_t *term_magnitudes, int32_t num_terms) {
   int64_t sum = rlo__abs(form->base);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t along =
-        rlo__mul_capped(rlo__abs(form->axis[a]), problem->extents[a]);
+    int64_t along = rlo__mul_capped(rlo__abs(form->axis[a]), problem->extents[a]);
     sum = rlo__add_capped(sum, along);
   }
   for (int32_t t = 0; t < num_terms; ++t) {
-    int64_t along =
-        rlo__mul_capped(rlo__abs(form->term[t]), term_magnitudes[t]);
+    int64_t along = rlo__mul_capped(rlo__abs(form->term[t]), term_magnitudes[t]);
     sum = rlo__add_capped(sum, along);
   }
   return sum;
@@ -150,17 +129,15 @@ int64_t rlo__form_magnitude(const rlo_problem *problem, const rlo_form *form) {
   int64_t terms[RLO_MAX_TERMS];
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     const rlo_term *term = &problem->terms[t];
-    terms[t] = term->kind == RLO_TERM_LOAD
-                   ? term->limit
-                   : magnitude(problem, &term->form, terms, t) / term->divisor +
-                         (term->divisor > 1);
+    terms[t] =
+        term->kind == RLO_TERM_LOAD
+            ? term->limit
+            : magnitude(problem, &term->form, terms, t) / term->divisor + (term->divisor > 1);
   }
   return magnitude(problem, form, terms, problem->num_terms);
 }
 
-rlo__guard_reach rlo__form_reach(const rlo_problem *problem,
-                                 const rlo_form *form,
-                                 int64_t limit) {
+rlo__guard_reach rlo__form_reach(const rlo_problem *problem, const rlo_form *form, int64_t limit) {
   int64_t min;
   int64_t max;
   if (!rlo__form_range(problem, form, &min, &max)) {
@@ -171,9 +148,7 @@ rlo__guard_reach rlo__form_reach(const rlo_problem *problem,
                                    : RLO__HOLDS_SOMEWHERE;
 }
 
-void rlo__form_divide(const rlo_form *form,
-                      int64_t divisor,
-                      rlo_form *out_high,
+void rlo__form_divide(const rlo_form *form, int64_t divisor, rlo_form *out_high,
                       rlo_form *out_low) {
   int64_t *high = rlo__form_numbers(out_high);
   int64_t *low = rlo__form_numbers(out_low);
@@ -189,17 +164,14 @@ void rlo__form_divide(const rlo_form *form,
   }
 }
 
-bool rlo__form_quotient(const rlo_problem *problem,
-                        const rlo_form *form,
-                        int64_t divisor,
+bool rlo__form_quotient(const rlo_problem *problem, const rlo_form *form, int64_t divisor,
                         rlo_form *out) {
   rlo_form high;
   rlo_form low;
   rlo__form_divide(form, divisor, &high, &low);
   int64_t min;
   int64_t max;
-  if (!rlo__form_range(problem, &low, &min, &max) || min < 0 ||
-      max >= divisor) {
+  if (!rlo__form_range(problem, &low, &min, &max) || min < 0 || max >= divisor) {
     return false;
   }
   *out = high;
@@ -210,13 +182,11 @@ int32_t rlo__problem_num_forms(const rlo_problem *problem) {
   return 2 + problem->num_terms + problem->num_guards;
 }
 
-const rlo_form *rlo__problem_form_of(const rlo_problem *problem,
-                                     int32_t number) {
+const rlo_form *rlo__problem_form_of(const rlo_problem *problem, int32_t number) {
   if (number < 2) {
     return number == 0 ? &problem->src : &problem->dst;
   }
   number -= 2;
-  return number < problem->num_terms
-             ? &problem->terms[number].form
-             : &problem->guards[number - problem->num_terms].form;
+  return number < problem->num_terms ? &problem->terms[number].form
+                                     : &problem->guards[number - problem->num_terms].form;
 }

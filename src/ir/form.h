@@ -41,21 +41,15 @@ typedef struct rlo__term_bounds {
 } rlo__term_bounds;
 
 /** Computes the bounds of a problem's terms. Returns false on overflow. */
-bool rlo__term_bounds_find(const rlo_problem *problem,
-                           rlo__term_bounds *out_bounds);
+bool rlo__term_bounds_find(const rlo_problem *problem, rlo__term_bounds *out_bounds);
 
 /** Like rlo__form_range, where the terms have these bounds. */
-bool rlo__form_range_with(const rlo_problem *problem,
-                          const rlo_form *form,
-                          const rlo__term_bounds *bounds,
-                          int64_t *out_min,
-                          int64_t *out_max);
+bool rlo__form_range_with(const rlo_problem *problem, const rlo_form *form,
+                          const rlo__term_bounds *bounds, int64_t *out_min, int64_t *out_max);
 
 /** Computes bounds of a form over the box of a problem without extent 0: exact
  * without terms, else safe. Returns false on overflow. */
-bool rlo__form_range(const rlo_problem *problem,
-                     const rlo_form *form,
-                     int64_t *out_min,
+bool rlo__form_range(const rlo_problem *problem, const rlo_form *form, int64_t *out_min,
                      int64_t *out_max);
 
 /** A bound of |form| over the box and of its partial sums, in any order;
@@ -73,34 +67,25 @@ typedef enum rlo__guard_reach {
 } rlo__guard_reach;
 
 /** Where 0 <= form < limit, in the box of a problem without extent 0. */
-rlo__guard_reach rlo__form_reach(const rlo_problem *problem,
-                                 const rlo_form *form,
-                                 int64_t limit);
+rlo__guard_reach rlo__form_reach(const rlo_problem *problem, const rlo_form *form, int64_t limit);
 
 /** form = divisor * high + low: low keeps the coefficients that the divisor
  *  does not divide, and has a base in [0, divisor). */
-void rlo__form_divide(const rlo_form *form,
-                      int64_t divisor,
-                      rlo_form *out_high,
-                      rlo_form *out_low);
+void rlo__form_divide(const rlo_form *form, int64_t divisor, rlo_form *out_high, rlo_form *out_low);
 
 /**
  * *out = floor(form / divisor), if that is linear: if the part of the form
  * whose coefficients the divisor does not divide stays within [0, divisor).
  * @return false, with *out untouched, if it is not (or may not be) linear.
  */
-bool rlo__form_quotient(const rlo_problem *problem,
-                        const rlo_form *form,
-                        int64_t divisor,
+bool rlo__form_quotient(const rlo_problem *problem, const rlo_form *form, int64_t divisor,
                         rlo_form *out);
 
 /** The forms of a problem, numbered: source, destination, terms, guards. */
 int32_t rlo__problem_num_forms(const rlo_problem *problem);
-const rlo_form *rlo__problem_form_of(const rlo_problem *problem,
-                                     int32_t number);
+const rlo_form *rlo__problem_form_of(const rlo_problem *problem, int32_t number);
 
-static inline rlo_form *rlo__problem_form(rlo_problem *problem,
-                                          int32_t number) {
+static inline rlo_form *rlo__problem_form(rlo_problem *problem, int32_t number) {
   const char *form = (const char *)rlo__problem_form_of(problem, number);
   return (rlo_form *)(void *)((char *)problem + (form - (const char *)problem));
 }

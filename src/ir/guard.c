@@ -77,10 +77,8 @@ static int32_t single_axis(const rlo_guard *guard) {
 static rlo_status absorb(rlo_problem *problem, int32_t number, int32_t axis) {
   rlo_guard guard = problem->guards[number];
   rlo__rewrite_remove_guard(problem, number);
-  int64_t first = guard.form.axis[axis] > 0 ? -guard.form.base
-                                            : guard.form.base - guard.limit + 1;
-  int64_t last = guard.form.axis[axis] > 0 ? guard.limit - guard.form.base - 1
-                                           : guard.form.base;
+  int64_t first = guard.form.axis[axis] > 0 ? -guard.form.base : guard.form.base - guard.limit + 1;
+  int64_t last = guard.form.axis[axis] > 0 ? guard.limit - guard.form.base - 1 : guard.form.base;
   problem->extents[axis] = last - first + 1;
   return rlo__rewrite_shift(problem, axis, first) ? RLO_OK : overflow();
 }
@@ -90,9 +88,7 @@ static rlo_status absorb(rlo_problem *problem, int32_t number, int32_t axis) {
  * k > 0, so where guard's form is at or above its limit, other's is at least
  * k * limit + min(rest). Guards with two bounding sides imply nothing here.
  */
-static bool is_implied(const rlo_problem *problem,
-                       const rlo_guard *guard,
-                       const rlo_guard *other) {
+static bool is_implied(const rlo_problem *problem, const rlo_guard *guard, const rlo_guard *other) {
   int64_t min;
   int64_t max;
   if (!rlo__form_range(problem, &guard->form, &min, &max) || min < 0) {
@@ -110,8 +106,7 @@ static bool is_implied(const rlo_problem *problem,
     int64_t least;
     if (rlo__form_add(&rest, -factor, &guard->form) &&
         rlo__form_range(problem, &rest, &min, &max) &&
-        rlo__mul_add(min, factor, guard->limit, &least) &&
-        least >= other->limit) {
+        rlo__mul_add(min, factor, guard->limit, &least) && least >= other->limit) {
       return true;
     }
   }
@@ -123,8 +118,7 @@ static bool is_redundant(const rlo_problem *problem, int32_t number) {
   for (int32_t h = 0; h < problem->num_guards; ++h) {
     const rlo_guard *other = &problem->guards[h];
     /* A skipped cell needs no fill; a filled cell is not skipped. */
-    if (h != number &&
-        (guard->kind == RLO_GUARD_PAD || other->kind == RLO_GUARD_SKIP) &&
+    if (h != number && (guard->kind == RLO_GUARD_PAD || other->kind == RLO_GUARD_SKIP) &&
         is_implied(problem, guard, other)) {
       return true;
     }
@@ -137,8 +131,7 @@ static int compare_guards(const rlo_guard *a, const rlo_guard *b) {
   const int64_t of_b[] = {b->kind, b->limit};
   int order = rlo__compare_numbers(of_a, of_b, 2);
   return order != 0 ? order
-                    : rlo__compare_numbers(rlo__form_read(&a->form),
-                                           rlo__form_read(&b->form),
+                    : rlo__compare_numbers(rlo__form_read(&a->form), rlo__form_read(&b->form),
                                            RLO__FORM_NUMBERS);
 }
 
@@ -163,8 +156,7 @@ static bool make_pure_fill(rlo_problem *problem, int32_t number) {
 static bool sort_guards(rlo_problem *problem) {
   bool has_moved = false;
   for (int32_t g = 1; g < problem->num_guards; ++g) {
-    for (int32_t h = g; h > 0 && compare_guards(&problem->guards[h - 1],
-                                                &problem->guards[h]) > 0;
+    for (int32_t h = g; h > 0 && compare_guards(&problem->guards[h - 1], &problem->guards[h]) > 0;
          --h) {
       rlo_guard moved = problem->guards[h];
       problem->guards[h] = problem->guards[h - 1];
@@ -177,9 +169,7 @@ static bool sort_guards(rlo_problem *problem) {
 
 /* Simplifies one guard. Sets *out_is_gone if its index now belongs to another
  * guard. */
-static rlo_status simplify_one(rlo_problem *problem,
-                               int32_t number,
-                               bool *out_has_changed,
+static rlo_status simplify_one(rlo_problem *problem, int32_t number, bool *out_has_changed,
                                bool *out_is_gone) {
   rlo_guard *guard = &problem->guards[number];
   rlo_guard before = *guard;
@@ -201,8 +191,7 @@ static rlo_status simplify_one(rlo_problem *problem,
     return overflow();
   }
   int32_t axis = single_axis(guard);
-  if (reach == RLO__HOLDS_SOMEWHERE && guard->kind == RLO_GUARD_SKIP &&
-      axis >= 0) {
+  if (reach == RLO__HOLDS_SOMEWHERE && guard->kind == RLO_GUARD_SKIP && axis >= 0) {
     return absorb(problem, number, axis);
   }
   if (reach == RLO__HOLDS_EVERYWHERE || is_redundant(problem, number)) {

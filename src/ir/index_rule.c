@@ -22,10 +22,8 @@ rlo__index_rule rlo__index_rule_keep(int32_t from) {
   return (rlo__index_rule){.from = from, .coef = 1, .divisor = 1};
 }
 
-rlo_status rlo__guard_list_add(rlo__guard_list *list,
-                               const rlo_problem *problem,
-                               const rlo_form *form,
-                               int64_t limit) {
+rlo_status rlo__guard_list_add(rlo__guard_list *list, const rlo_problem *problem,
+                               const rlo_form *form, int64_t limit) {
   rlo__guard_reach reach = rlo__form_reach(problem, form, limit);
   if (reach == RLO__HOLDS_BEYOND) {
     return overflow();
@@ -35,34 +33,25 @@ rlo_status rlo__guard_list_add(rlo__guard_list *list,
     return RLO_OK;
   }
   if (list->count == RLO_MAX_GUARDS) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "the chain needs more than %d guards", RLO_MAX_GUARDS);
+    return RLO_FAIL(RLO_UNSUPPORTED, "the chain needs more than %d guards", RLO_MAX_GUARDS);
   }
   list->guards[list->count++] = (rlo_guard){.form = *form, .limit = limit};
   return RLO_OK;
 }
 
-static rlo_status add_summed(const rlo__index_rule *rule,
-                             rlo_problem *problem,
-                             rlo_form *value) {
+static rlo_status add_summed(const rlo__index_rule *rule, rlo_problem *problem, rlo_form *value) {
   if (rule->count == 1) {
     return RLO_OK;
   }
   int32_t axis;
-  RLO_TRY(rlo__rewrite_add_axis(problem,
-                                "the chain needs",
-                                "axes, those of its sums among them",
-                                rule->count,
-                                &axis));
+  RLO_TRY(rlo__rewrite_add_axis(problem, "the chain needs", "axes, those of its sums among them",
+                                rule->count, &axis));
   value->axis[axis] = 1;
   return RLO_OK;
 }
 
-static rlo_status apply_rule(const rlo__index_rule *rule,
-                             rlo_problem *problem,
-                             const rlo_form *result,
-                             rlo_form *out,
-                             rlo__guard_list *guards) {
+static rlo_status apply_rule(const rlo__index_rule *rule, rlo_problem *problem,
+                             const rlo_form *result, rlo_form *out, rlo__guard_list *guards) {
   rlo_form value;
   memset(&value, 0, sizeof value);
   value.base = rule->base;
@@ -100,11 +89,8 @@ typedef struct reshape_group {
   int32_t first, end, result_first, result_end;
 } reshape_group;
 
-static rlo_status reshape_one(const rlo__index_step *step,
-                              const reshape_group *group,
-                              rlo_problem *problem,
-                              const rlo_form *result,
-                              rlo_form *out) {
+static rlo_status reshape_one(const rlo__index_step *step, const reshape_group *group,
+                              rlo_problem *problem, const rlo_form *result, rlo_form *out) {
   rlo_form number;
   memset(&number, 0, sizeof number);
   int64_t stride = 1;
@@ -142,9 +128,7 @@ static bool is_empty(const int64_t *dims, int32_t rank) {
 
 /* The smallest group that ends before the two positions; none if all remaining
  * dimensions have size 1. */
-static bool next_group(const rlo__index_step *step,
-                       int32_t end,
-                       int32_t result_end,
+static bool next_group(const rlo__index_step *step, int32_t end, int32_t result_end,
                        reshape_group *out) {
   *out = (reshape_group){end, end, result_end, result_end};
   int64_t product = 1;
@@ -163,9 +147,7 @@ static bool next_group(const rlo__index_step *step,
 }
 
 /* `out` holds zeros. */
-static rlo_status reshape(const rlo__index_step *step,
-                          rlo_problem *problem,
-                          const rlo_form *result,
+static rlo_status reshape(const rlo__index_step *step, rlo_problem *problem, const rlo_form *result,
                           rlo_form *out) {
   if (is_empty(step->dims, step->rank)) {
     return RLO_OK; /* no element is read */
@@ -181,9 +163,7 @@ static rlo_status reshape(const rlo__index_step *step,
   return RLO_OK;
 }
 
-rlo_status rlo__index_step_back(const rlo__index_step *step,
-                                rlo_problem *problem,
-                                rlo_form *index,
+rlo_status rlo__index_step_back(const rlo__index_step *step, rlo_problem *problem, rlo_form *index,
                                 rlo__guard_list *guards) {
   rlo_form *out = rlo__alloc_array(RLO_MAX_RANK, sizeof *out);
   if (out == NULL) {

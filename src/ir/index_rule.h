@@ -82,10 +82,8 @@ rlo__index_rule rlo__index_rule_keep(int32_t from);
 /** Appends the guard 0 <= form < limit, unless it always holds over the box of
  * the problem, which has points. Returns RLO_OK; RLO_OVERFLOW; RLO_UNSUPPORTED
  * beyond RLO_MAX_GUARDS. */
-RLO_NODISCARD rlo_status rlo__guard_list_add(rlo__guard_list *list,
-                                             const rlo_problem *problem,
-                                             const rlo_form *form,
-                                             int64_t limit);
+RLO_NODISCARD rlo_status rlo__guard_list_add(rlo__guard_list *list, const rlo_problem *problem,
+                                             const rlo_form *form, int64_t limit);
 
 /**
  * Maps the index of the result of one step to the index of its operand.
@@ -99,9 +97,7 @@ RLO_NODISCARD rlo_status rlo__guard_list_add(rlo__guard_list *list,
  * @return RLO_OK; RLO_OVERFLOW; RLO_UNSUPPORTED beyond RLO_MAX_TERMS or
  *         RLO_MAX_GUARDS; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__index_step_back(const rlo__index_step *step,
-                                              rlo_problem *problem,
-                                              rlo_form *index,
-                                              rlo__guard_list *guards);
+RLO_NODISCARD rlo_status rlo__index_step_back(const rlo__index_step *step, rlo_problem *problem,
+                                              rlo_form *index, rlo__guard_list *guards);
 
 #endif

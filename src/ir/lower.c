@@ -19,19 +19,12 @@ static rlo_status add(rlo_form *form, int64_t factor, const rlo_form *other) {
   return rlo__form_add(form, factor, other) ? RLO_OK : overflow();
 }
 
-static rlo_status new_axis(rlo_problem *problem,
-                           int64_t extent,
-                           int32_t *out_axis) {
-  return rlo__rewrite_add_axis(problem,
-                               "the destination has",
-                               "physical dimensions of extent above 1",
-                               extent,
-                               out_axis);
+static rlo_status new_axis(rlo_problem *problem, int64_t extent, int32_t *out_axis) {
+  return rlo__rewrite_add_axis(problem, "the destination has",
+                               "physical dimensions of extent above 1", extent, out_axis);
 }
 
-rlo_status rlo__lower_quotient(rlo_problem *problem,
-                               const rlo_form *form,
-                               int64_t divisor,
+rlo_status rlo__lower_quotient(rlo_problem *problem, const rlo_form *form, int64_t divisor,
                                rlo_form *out) {
   if (rlo__form_quotient(problem, form, divisor, out)) {
     return RLO_OK;
@@ -41,8 +34,7 @@ rlo_status rlo__lower_quotient(rlo_problem *problem,
   rlo__form_divide(form, divisor, &high, &term.form);
   int32_t t = 0;
   while (t < problem->num_terms &&
-         (problem->terms[t].kind != RLO_TERM_QUOTIENT ||
-          problem->terms[t].divisor != divisor ||
+         (problem->terms[t].kind != RLO_TERM_QUOTIENT || problem->terms[t].divisor != divisor ||
           !rlo__form_equal(&problem->terms[t].form, &term.form))) {
     ++t;
   }
@@ -69,12 +61,9 @@ static rlo_status recompose(const rlo_step *step, rlo_form *forms) {
 }
 
 /* high = floor(whole / radix), low = whole - radix * high. */
-static rlo_status decompose(rlo_problem *problem,
-                            const rlo_step *step,
-                            rlo_form *forms) {
+static rlo_status decompose(rlo_problem *problem, const rlo_step *step, rlo_form *forms) {
   rlo_form high;
-  RLO_TRY(
-      rlo__lower_quotient(problem, &forms[step->whole], step->radix, &high));
+  RLO_TRY(rlo__lower_quotient(problem, &forms[step->whole], step->radix, &high));
   rlo_form low = forms[step->whole];
   RLO_TRY(add(&low, -step->radix, &high));
   forms[step->high] = high;
@@ -83,10 +72,8 @@ static rlo_status decompose(rlo_problem *problem,
 }
 
 /* One guard for each variable that exceeds its limit in some cell. */
-static rlo_status guard_overhang(const rlo_address_map *address,
-                                 const rlo_form *forms,
-                                 rlo_guard_kind kind,
-                                 rlo_problem *problem) {
+static rlo_status guard_overhang(const rlo_address_map *address, const rlo_form *forms,
+                                 rlo_guard_kind kind, rlo_problem *problem) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
     int64_t min;
     int64_t max;
@@ -94,8 +81,7 @@ static rlo_status guard_overhang(const rlo_address_map *address,
       return overflow();
     }
     if (max >= address->limits[v]) {
-      RLO_TRY(rlo__rewrite_add_guard(
-          problem, "the relayout", kind, &forms[v], address->limits[v]));
+      RLO_TRY(rlo__rewrite_add_guard(problem, "the relayout", kind, &forms[v], address->limits[v]));
     }
   }
   return RLO_OK;
@@ -103,8 +89,7 @@ static rlo_status guard_overhang(const rlo_address_map *address,
 
 /* The tail: the most major physical axis grows until the box covers all slots.
  * Cells from tiled_slots on take the fill; cells from slots on do not exist. */
-static rlo_status extend_to_tail(const rlo_address_map *address,
-                                 rlo_problem *problem) {
+static rlo_status extend_to_tail(const rlo_address_map *address, rlo_problem *problem) {
   int32_t major = 0;
   if (problem->num_axes == 0) {
     RLO_TRY(new_axis(problem, 1, &major));
@@ -112,13 +97,10 @@ static rlo_status extend_to_tail(const rlo_address_map *address,
   }
   int64_t stride = problem->dst.axis[major];
   problem->extents[major] = rlo__ceil_div(address->slots, stride);
-  RLO_TRY(rlo__rewrite_add_guard(problem,
-                                 "the relayout",
-                                 RLO_GUARD_PAD,
-                                 &problem->dst,
+  RLO_TRY(rlo__rewrite_add_guard(problem, "the relayout", RLO_GUARD_PAD, &problem->dst,
                                  address->tiled_slots));
-  return rlo__rewrite_add_guard(
-      problem, "the relayout", RLO_GUARD_SKIP, &problem->dst, address->slots);
+  return rlo__rewrite_add_guard(problem, "the relayout", RLO_GUARD_SKIP, &problem->dst,
+                                address->slots);
 }
 
 static rlo_status check_distinct(const rlo_problem *problem) {
@@ -134,15 +116,13 @@ static rlo_status check_distinct(const rlo_problem *problem) {
   while (rlo__strides_are_distinct(list + i, problem->num_axes - i)) {
     --i;
   }
-  return RLO_FAIL(
-      RLO_INVALID_ARGUMENT,
-      "a strided destination must have a slot for each element: "
-      "stride %lld is not wider than what the narrower strides span",
-      (long long)list[i].stride);
+  return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                  "a strided destination must have a slot for each element: "
+                  "stride %lld is not wider than what the narrower strides span",
+                  (long long)list[i].stride);
 }
 
-static rlo_status place_cells(const rlo_address_map *address,
-                              rlo_problem *problem,
+static rlo_status place_cells(const rlo_address_map *address, rlo_problem *problem,
                               rlo_form *forms) {
   problem->dst.base = address->offset;
   for (int32_t p = 0; p < address->num_leaves; ++p) {
@@ -158,26 +138,20 @@ static rlo_status place_cells(const rlo_address_map *address,
 }
 
 /* The logical index of each cell, and guards for those that have none. */
-static rlo_status invert_dense(const rlo_address_map *address,
-                               bool has_fill,
-                               rlo_problem *problem,
+static rlo_status invert_dense(const rlo_address_map *address, bool has_fill, rlo_problem *problem,
                                rlo_form *forms) {
   for (int32_t s = address->num_steps - 1; s >= 0; --s) {
     const rlo_step *step = &address->steps[s];
     RLO_TRY(step->kind == RLO_STEP_SPLIT ? recompose(step, forms)
                                          : decompose(problem, step, forms));
   }
-  RLO_TRY(guard_overhang(
-      address, forms, has_fill ? RLO_GUARD_PAD : RLO_GUARD_SKIP, problem));
-  return has_fill && address->slots > address->tiled_slots
-             ? extend_to_tail(address, problem)
-             : RLO_OK;
+  RLO_TRY(guard_overhang(address, forms, has_fill ? RLO_GUARD_PAD : RLO_GUARD_SKIP, problem));
+  return has_fill && address->slots > address->tiled_slots ? extend_to_tail(address, problem)
+                                                           : RLO_OK;
 }
 
-rlo_status rlo__lower_destination(const rlo_shape *shape,
-                                  const rlo_address_map *address,
-                                  rlo_problem *problem,
-                                  rlo_form *out_index) {
+rlo_status rlo__lower_destination(const rlo_shape *shape, const rlo_address_map *address,
+                                  rlo_problem *problem, rlo_form *out_index) {
   rlo__problem_clear(problem);
   memset(out_index, 0, (size_t)shape->rank * sizeof *out_index);
   rlo_shape_extent extent;
@@ -190,8 +164,7 @@ rlo_status rlo__lower_destination(const rlo_shape *shape,
   problem->dst_bytes = extent.physical_bytes;
   problem->written_bytes = has_fill ? extent.physical_bytes : extent.bytes;
 
-  rlo_form *forms =
-      rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
+  rlo_form *forms = rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
   if (forms == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -208,9 +181,7 @@ rlo_status rlo__lower_destination(const rlo_shape *shape,
 }
 
 /* The position that an address map gives a logical index. */
-static rlo_status place(const rlo_address_map *address,
-                        rlo_problem *problem,
-                        rlo_form *forms,
+static rlo_status place(const rlo_address_map *address, rlo_problem *problem, rlo_form *forms,
                         rlo_form *out_position) {
   for (int32_t s = 0; s < address->num_steps; ++s) {
     const rlo_step *step = &address->steps[s];
@@ -220,19 +191,14 @@ static rlo_status place(const rlo_address_map *address,
   memset(out_position, 0, sizeof *out_position);
   out_position->base = address->offset;
   for (int32_t p = 0; p < address->num_leaves; ++p) {
-    RLO_TRY(add(out_position,
-                address->leaves[p].stride,
-                &forms[address->leaves[p].var]));
+    RLO_TRY(add(out_position, address->leaves[p].stride, &forms[address->leaves[p].var]));
   }
   return RLO_OK;
 }
 
-rlo_status rlo__lower_position(const rlo_address_map *address,
-                               const rlo_form *index,
-                               rlo_problem *problem,
-                               rlo_form *out_position) {
-  rlo_form *forms =
-      rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
+rlo_status rlo__lower_position(const rlo_address_map *address, const rlo_form *index,
+                               rlo_problem *problem, rlo_form *out_position) {
+  rlo_form *forms = rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
   if (forms == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -242,10 +208,8 @@ rlo_status rlo__lower_position(const rlo_address_map *address,
   return status;
 }
 
-rlo_status rlo__lower_source(const rlo_shape *shape,
-                             const rlo_address_map *address,
-                             const rlo_form *index,
-                             rlo_problem *problem) {
+rlo_status rlo__lower_source(const rlo_shape *shape, const rlo_address_map *address,
+                             const rlo_form *index, rlo_problem *problem) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   problem->src_bytes = extent.physical_bytes;
@@ -258,40 +222,29 @@ rlo_status rlo__lower_source(const rlo_shape *shape,
 
 static rlo_status new_third(rlo_problem *problem, const rlo_term *term) {
   if (problem->num_terms == RLO_MAX_TERMS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the loads and the tiles need more than %d terms",
+    return RLO_FAIL(RLO_UNSUPPORTED, "the loads and the tiles need more than %d terms",
                     RLO_MAX_TERMS);
   }
   problem->terms[problem->num_terms++] = *term;
   return RLO_OK;
 }
 
-rlo_status rlo__lower_load_at(rlo_problem *problem,
-                              const rlo_form *position,
-                              int64_t limit,
+rlo_status rlo__lower_load_at(rlo_problem *problem, const rlo_form *position, int64_t limit,
                               rlo_form *out) {
-  RLO_TRY(new_third(problem,
-                    &(rlo_term){.kind = RLO_TERM_LOAD,
-                                .form = *position,
-                                .divisor = 1,
-                                .limit = limit}));
+  RLO_TRY(new_third(
+      problem,
+      &(rlo_term){.kind = RLO_TERM_LOAD, .form = *position, .divisor = 1, .limit = limit}));
   memset(out, 0, sizeof *out);
   out->term[problem->num_terms - 1] = 1;
   return RLO_OK;
 }
 
-rlo_status rlo__lower_operand_at(rlo_problem *problem,
-                                 const rlo_form *position) {
-  return new_third(
-      problem,
-      &(rlo_term){.kind = RLO_TERM_OPERAND, .form = *position, .divisor = 1});
+rlo_status rlo__lower_operand_at(rlo_problem *problem, const rlo_form *position) {
+  return new_third(problem, &(rlo_term){.kind = RLO_TERM_OPERAND, .form = *position, .divisor = 1});
 }
 
-rlo_status rlo__lower_load(const rlo_shape *indices,
-                           const rlo_address_map *address,
-                           const rlo_form *index,
-                           int64_t limit,
-                           rlo_problem *problem,
+rlo_status rlo__lower_load(const rlo_shape *indices, const rlo_address_map *address,
+                           const rlo_form *index, int64_t limit, rlo_problem *problem,
                            rlo_form *out) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(indices, &extent));

@@ -31,17 +31,14 @@
  */
 RLO_NODISCARD rlo_status rlo__lower_destination(const rlo_shape *shape,
                                                 const rlo_address_map *address,
-                                                rlo_problem *problem,
-                                                rlo_form *out_index);
+                                                rlo_problem *problem, rlo_form *out_index);
 
 /**
  * Completes a problem: the source position of each point, given the source's
  * logical coordinates as forms, and the source's byte counts.
  */
-RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
-                                           const rlo_address_map *address,
-                                           const rlo_form *index,
-                                           rlo_problem *problem);
+RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape, const rlo_address_map *address,
+                                           const rlo_form *index, rlo_problem *problem);
 
 /**
  * *out = a new term: the index that `indices` holds at the logical coordinates
@@ -52,25 +49,19 @@ RLO_NODISCARD rlo_status rlo__lower_source(const rlo_shape *shape,
  * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TERMS; RLO_OVERFLOW;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__lower_load(const rlo_shape *indices,
-                                         const rlo_address_map *address,
-                                         const rlo_form *index,
-                                         int64_t limit,
-                                         rlo_problem *problem,
+RLO_NODISCARD rlo_status rlo__lower_load(const rlo_shape *indices, const rlo_address_map *address,
+                                         const rlo_form *index, int64_t limit, rlo_problem *problem,
                                          rlo_form *out);
 
 /** Like rlo__lower_load, at a position given as a form; the caller sets
  * index_bits and index_bytes of the problem. @return RLO_OK or RLO_UNSUPPORTED.
  */
-RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem,
-                                            const rlo_form *position,
-                                            int64_t limit,
-                                            rlo_form *out);
+RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem, const rlo_form *position,
+                                            int64_t limit, rlo_form *out);
 
 /** Adds the term of an operand's place, given as a form; the caller sets
  * index_bits and index_bytes. @return RLO_OK or RLO_UNSUPPORTED. */
-RLO_NODISCARD rlo_status rlo__lower_operand_at(rlo_problem *problem,
-                                               const rlo_form *position);
+RLO_NODISCARD rlo_status rlo__lower_operand_at(rlo_problem *problem, const rlo_form *position);
 
 /**
  * The position that an address map gives an element, whose logical coordinates
@@ -78,10 +69,8 @@ RLO_NODISCARD rlo_status rlo__lower_operand_at(rlo_problem *problem,
  * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TERMS; RLO_OVERFLOW;
  *         RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__lower_position(const rlo_address_map *address,
-                                             const rlo_form *index,
-                                             rlo_problem *problem,
-                                             rlo_form *out_position);
+RLO_NODISCARD rlo_status rlo__lower_position(const rlo_address_map *address, const rlo_form *index,
+                                             rlo_problem *problem, rlo_form *out_position);
 
 /**
  * *out = floor(form / divisor). What the divisor divides is divided; the rest
@@ -90,9 +79,7 @@ RLO_NODISCARD rlo_status rlo__lower_position(const rlo_address_map *address,
  * points.
  * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_TERMS.
  */
-RLO_NODISCARD rlo_status rlo__lower_quotient(rlo_problem *problem,
-                                             const rlo_form *form,
-                                             int64_t divisor,
-                                             rlo_form *out);
+RLO_NODISCARD rlo_status rlo__lower_quotient(rlo_problem *problem, const rlo_form *form,
+                                             int64_t divisor, rlo_form *out);
 
 #endif

@@ -20,10 +20,8 @@ static uint64_t add_tied_axes(const rlo_problem *problem, uint64_t axes) {
     before = axes;
     for (int32_t n = 2; n < rlo__problem_num_forms(problem); ++n) {
       const rlo_form *form = rlo__problem_form_of(problem, n);
-      bool is_tie = n - 2 >= problem->num_terms ||
-                    problem->terms[n - 2].kind == RLO_TERM_QUOTIENT;
-      if (is_tie &&
-          (rlo__problem_form_axes(problem, form, false) & axes) != 0) {
+      bool is_tie = n - 2 >= problem->num_terms || problem->terms[n - 2].kind == RLO_TERM_QUOTIENT;
+      if (is_tie && (rlo__problem_form_axes(problem, form, false) & axes) != 0) {
         axes |= rlo__problem_form_axes(problem, form, true);
       }
     }
@@ -42,8 +40,7 @@ static uint64_t summed_axes(const rlo_problem *problem) {
 /* The order of a sum follows from the canonical form of its reduction axes,
  * which must be that of the whole. */
 static rlo_status check_order(const rlo_problem *problem, uint64_t cut) {
-  if (problem->update == RLO_UPDATE_COMBINE &&
-      problem->arithmetic.is_sequential) {
+  if (problem->update == RLO_UPDATE_COMBINE && problem->arithmetic.is_sequential) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "a sequential problem is not cut: its points are combined "
                     "in the order of the whole box");
@@ -53,32 +50,27 @@ static rlo_status check_order(const rlo_problem *problem, uint64_t cut) {
   if (wrong != 0) {
     int32_t a = __builtin_ctzll(wrong);
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    (cut >> a & 1) != 0
-                        ? "axis %d is summed; a cut would change the order of "
-                          "the sum"
-                        : "axis %d is summed, and a guard or a quotient ties "
-                          "it to an axis that is cut",
+                    (cut >> a & 1) != 0 ? "axis %d is summed; a cut would change the order of "
+                                          "the sum"
+                                        : "axis %d is summed, and a guard or a quotient ties "
+                                          "it to an axis that is cut",
                     a);
   }
   return RLO_OK;
 }
 
-void rlo__problem_find_free_axes(const rlo_problem *problem,
-                                 bool out_is_free[RLO_MAX_AXES]) {
+void rlo__problem_find_free_axes(const rlo_problem *problem, bool out_is_free[RLO_MAX_AXES]) {
   uint64_t summed = summed_axes(problem);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    out_is_free[a] = !(problem->update == RLO_UPDATE_COMBINE &&
-                       problem->arithmetic.is_sequential) &&
-                     (summed & add_tied_axes(problem, UINT64_C(1) << a)) == 0;
+    out_is_free[a] =
+        !(problem->update == RLO_UPDATE_COMBINE && problem->arithmetic.is_sequential) &&
+        (summed & add_tied_axes(problem, UINT64_C(1) << a)) == 0;
   }
 }
 
 /* How many of the positions that strides make, the widest first, are below
  * `end`; each stride is wider than what the narrower ones span. */
-static int64_t count_below(const rlo__stride *list,
-                           int32_t count,
-                           int64_t points,
-                           int64_t span,
+static int64_t count_below(const rlo__stride *list, int32_t count, int64_t points, int64_t span,
                            int64_t end) {
   int64_t below = count == 0 && end > 0 ? 1 : 0;
   for (int32_t n = 0; n < count && end > 0; ++n) {
@@ -97,20 +89,16 @@ static int64_t count_below(const rlo__stride *list,
 
 /* Counts the points over the guard's `count` axes where it holds. False if that
  * takes more than strides. */
-static bool count_inside(const rlo_problem *problem,
-                         const rlo_guard *guard,
-                         rlo__stride *list,
-                         int32_t count,
-                         int64_t *out_points) {
+static bool count_inside(const rlo_problem *problem, const rlo_guard *guard, rlo__stride *list,
+                         int32_t count, int64_t *out_points) {
   int64_t min;
   int64_t max;
   int64_t span;
   int64_t end;
   int64_t begin;
   if (!rlo__strides_are_distinct(list, count) ||
-      !rlo__form_range(problem, &guard->form, &min, &max) ||
-      !rlo__sub(max, min, &span) || !rlo__sub(guard->limit, min, &end) ||
-      !rlo__sub(0, min, &begin)) {
+      !rlo__form_range(problem, &guard->form, &min, &max) || !rlo__sub(max, min, &span) ||
+      !rlo__sub(guard->limit, min, &end) || !rlo__sub(0, min, &begin)) {
     return false;
   }
   int64_t points = 1;
@@ -119,9 +107,8 @@ static bool count_inside(const rlo_problem *problem,
       return false;
     }
   }
-  *out_points = rlo__max(0,
-                         count_below(list, count, points, span, end) -
-                             count_below(list, count, points, span, begin));
+  *out_points = rlo__max(0, count_below(list, count, points, span, end) -
+                                count_below(list, count, points, span, begin));
   return true;
 }
 
@@ -131,13 +118,11 @@ static int64_t count_units(const rlo_problem *problem, rlo__problem_side side) {
   if (rlo_problem_is_empty(problem)) {
     return 0;
   }
-  uint64_t left =
-      rlo__problem_form_axes(problem, rlo__side_form(problem, side), true);
+  uint64_t left = rlo__problem_form_axes(problem, rlo__side_form(problem, side), true);
   int64_t units = 1;
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
-    if (!rlo__side_guarded_by(guard, side) ||
-        rlo__form_has_terms(problem, &guard->form)) {
+    if (!rlo__side_guarded_by(guard, side) || rlo__form_has_terms(problem, &guard->form)) {
       continue;
     }
     rlo__stride list[RLO_MAX_AXES];
@@ -146,13 +131,11 @@ static int64_t count_units(const rlo_problem *problem, rlo__problem_side side) {
     for (int32_t a = 0; a < problem->num_axes; ++a) {
       if (problem->extents[a] > 1 && guard->form.axis[a] != 0) {
         axes |= UINT64_C(1) << a;
-        list[count++] = (rlo__stride){
-            problem->extents[a], rlo__abs(guard->form.axis[a]), a};
+        list[count++] = (rlo__stride){problem->extents[a], rlo__abs(guard->form.axis[a]), a};
       }
     }
     int64_t points;
-    if ((axes & ~left) != 0 ||
-        !count_inside(problem, guard, list, count, &points)) {
+    if ((axes & ~left) != 0 || !count_inside(problem, guard, list, count, &points)) {
       continue;
     }
     left &= ~axes;
@@ -169,9 +152,7 @@ static int64_t count_units(const rlo_problem *problem, rlo__problem_side side) {
 }
 
 /* Never more than the whole's: a bound of the whole holds for each piece. */
-static int64_t piece_bytes(const rlo_problem *piece,
-                           rlo__problem_side side,
-                           int64_t whole) {
+static int64_t piece_bytes(const rlo_problem *piece, rlo__problem_side side, int64_t whole) {
   int64_t bits = count_units(piece, side);
   if (bits < 0 || !rlo__mul(bits, rlo__side_unit_bits(piece, side), &bits)) {
     return whole;
@@ -180,31 +161,23 @@ static int64_t piece_bytes(const rlo_problem *piece,
 }
 
 static void count_bytes(rlo_problem *piece) {
-  piece->written_bytes =
-      piece_bytes(piece, RLO__SIDE_DESTINATION, piece->written_bytes);
+  piece->written_bytes = piece_bytes(piece, RLO__SIDE_DESTINATION, piece->written_bytes);
   int64_t read = piece_bytes(piece, RLO__SIDE_SOURCE, piece->read_bytes);
-  if (rlo__problem_reads_cells(piece) &&
-      !rlo__add(read, piece->written_bytes, &read)) {
+  if (rlo__problem_reads_cells(piece) && !rlo__add(read, piece->written_bytes, &read)) {
     read = piece->read_bytes;
   }
   piece->read_bytes = rlo__min(read, piece->read_bytes);
 }
 
-rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
-                                     const int64_t *begins,
-                                     const int64_t *ends,
-                                     rlo_problem *out) {
+rlo_status rlo__problem_restrict_box(const rlo_problem *problem, const int64_t *begins,
+                                     const int64_t *ends, rlo_problem *out) {
   RLO_TRY(rlo__problem_validate(problem));
   uint64_t cut = 0;
   bool is_empty = false;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (begins[a] < 0 || ends[a] < begins[a] || ends[a] > problem->extents[a]) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "axis %d is cut to [%lld, %lld); it is [0, %lld)",
-                      a,
-                      (long long)begins[a],
-                      (long long)ends[a],
-                      (long long)problem->extents[a]);
+      return RLO_FAIL(RLO_OUT_OF_RANGE, "axis %d is cut to [%lld, %lld); it is [0, %lld)", a,
+                      (long long)begins[a], (long long)ends[a], (long long)problem->extents[a]);
     }
     cut |= (uint64_t)(ends[a] - begins[a] < problem->extents[a]) << a;
     is_empty = is_empty || ends[a] == begins[a];
@@ -238,16 +211,11 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__problem_restrict(const rlo_problem *problem,
-                                 int32_t axis,
-                                 int64_t begin,
-                                 int64_t end,
-                                 rlo_problem *out) {
+rlo_status rlo__problem_restrict(const rlo_problem *problem, int32_t axis, int64_t begin,
+                                 int64_t end, rlo_problem *out) {
   RLO_TRY(rlo__problem_validate(problem));
   if (axis < 0 || axis >= problem->num_axes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "axis %d of a problem of %d axes",
-                    axis,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "axis %d of a problem of %d axes", axis,
                     problem->num_axes);
   }
   int64_t begins[RLO_MAX_AXES] = {0};

@@ -25,21 +25,16 @@
  *         RLO_OVERFLOW; or what rlo__problem_validate returns.
  */
 RLO_NODISCARD rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
-                                                   const int64_t *begins,
-                                                   const int64_t *ends,
+                                                   const int64_t *begins, const int64_t *ends,
                                                    rlo_problem *out);
 
 /** Finds the axes that rlo__problem_restrict_box cuts, alone or together. */
-void rlo__problem_find_free_axes(const rlo_problem *problem,
-                                 bool out_is_free[RLO_MAX_AXES]);
+void rlo__problem_find_free_axes(const rlo_problem *problem, bool out_is_free[RLO_MAX_AXES]);
 
 /** Like rlo__problem_restrict_box, for a single axis. @return also
  *  RLO_INVALID_ARGUMENT for no axis of the problem. */
-RLO_NODISCARD rlo_status rlo__problem_restrict(const rlo_problem *problem,
-                                               int32_t axis,
-                                               int64_t begin,
-                                               int64_t end,
-                                               rlo_problem *out);
+RLO_NODISCARD rlo_status rlo__problem_restrict(const rlo_problem *problem, int32_t axis,
+                                               int64_t begin, int64_t end, rlo_problem *out);
 
 /**
  * The same problem with one side in packed memory that holds the bytes of a
@@ -54,10 +49,8 @@ RLO_NODISCARD rlo_status rlo__problem_restrict(const rlo_problem *problem,
  *         the lattice's hull has neither; else what rlo__problem_footprint
  *         returns.
  */
-RLO_NODISCARD rlo_status rlo__problem_rebase(const rlo_problem *problem,
-                                             rlo__problem_side side,
-                                             const rlo__lattice *lattice,
-                                             rlo_problem *out);
+RLO_NODISCARD rlo_status rlo__problem_rebase(const rlo_problem *problem, rlo__problem_side side,
+                                             const rlo__lattice *lattice, rlo_problem *out);
 
 /**
  * The lattice to pack a side by: its footprint, or the hull of that where
@@ -65,10 +58,8 @@ RLO_NODISCARD rlo_status rlo__problem_rebase(const rlo_problem *problem,
  * @param out_is_hull  whether the hull has more bytes than the footprint.
  * @return what rlo__problem_footprint and rlo__problem_rebase return.
  */
-RLO_NODISCARD rlo_status rlo__problem_packing(const rlo_problem *problem,
-                                              rlo__problem_side side,
-                                              rlo__lattice *out,
-                                              bool *out_is_hull);
+RLO_NODISCARD rlo_status rlo__problem_packing(const rlo_problem *problem, rlo__problem_side side,
+                                              rlo__lattice *out, bool *out_is_hull);
 
 /**
  * Like rlo__problem_packing, in memory without bounds: where guards skip
@@ -78,8 +69,7 @@ RLO_NODISCARD rlo_status rlo__problem_packing(const rlo_problem *problem,
  * @param problem  changed meanwhile, and restored.
  */
 RLO_NODISCARD rlo_status rlo__problem_packing_unbounded(rlo_problem *problem,
-                                                        rlo__problem_side side,
-                                                        rlo__lattice *out,
+                                                        rlo__problem_side side, rlo__lattice *out,
                                                         bool *out_is_hull);
 
 #endif

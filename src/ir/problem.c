@@ -40,14 +40,9 @@ void rlo__problem_copy(const rlo_problem *from, rlo_problem *out_copy) {
   int64_t num_guards = rlo__min(rlo__max(from->num_guards, 0), RLO_MAX_GUARDS);
   const size_t rest_at = offsetof(rlo_problem, fill);
   memcpy(out_copy, from, offsetof(rlo_problem, terms));
-  memcpy(
-      out_copy->terms, from->terms, (size_t)num_terms * sizeof from->terms[0]);
-  memcpy(out_copy->guards,
-         from->guards,
-         (size_t)num_guards * sizeof from->guards[0]);
-  memcpy((char *)out_copy + rest_at,
-         (const char *)from + rest_at,
-         sizeof *from - rest_at);
+  memcpy(out_copy->terms, from->terms, (size_t)num_terms * sizeof from->terms[0]);
+  memcpy(out_copy->guards, from->guards, (size_t)num_guards * sizeof from->guards[0]);
+  memcpy((char *)out_copy + rest_at, (const char *)from + rest_at, sizeof *from - rest_at);
 }
 
 void rlo__problem_clear(rlo_problem *out_problem) {
@@ -90,57 +85,48 @@ static bool steps_are_equal(const rlo_arithmetic *a, const rlo_arithmetic *b) {
   for (int32_t s = 0; are_equal && s < a->num_steps; ++s) {
     const rlo_element_step *x = &a->steps[s];
     const rlo_element_step *y = &b->steps[s];
-    are_equal = x->op == y->op &&
-                rlo__factor_equal(x->numbers[0], y->numbers[0]) &&
+    are_equal = x->op == y->op && rlo__factor_equal(x->numbers[0], y->numbers[0]) &&
                 rlo__factor_equal(x->numbers[1], y->numbers[1]);
   }
   return are_equal;
 }
 
-static bool arithmetic_is_equal(const rlo_arithmetic *a,
-                                const rlo_arithmetic *b) {
+static bool arithmetic_is_equal(const rlo_arithmetic *a, const rlo_arithmetic *b) {
   return a->src_type == b->src_type && a->dst_type == b->dst_type &&
-         a->compute_type == b->compute_type &&
-         a->dst_unit_bits == b->dst_unit_bits && steps_are_equal(a, b) &&
-         a->is_sequential == b->is_sequential;
+         a->compute_type == b->compute_type && a->dst_unit_bits == b->dst_unit_bits &&
+         steps_are_equal(a, b) && a->is_sequential == b->is_sequential;
 }
 
 bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
   RLO_REQUIRE_OR(false, a, b);
-  if (a->unit_bits != b->unit_bits || a->num_axes != b->num_axes ||
-      a->num_terms != b->num_terms || a->num_guards != b->num_guards ||
-      a->update != b->update ||
+  if (a->unit_bits != b->unit_bits || a->num_axes != b->num_axes || a->num_terms != b->num_terms ||
+      a->num_guards != b->num_guards || a->update != b->update ||
       rlo__compare_numbers(a->extents, b->extents, a->num_axes) != 0) {
     return false;
   }
   bool are_equal = true;
   for (int32_t n = 0; n < rlo__problem_num_forms(a); ++n) {
-    are_equal = are_equal && rlo__form_equal(rlo__problem_form_of(a, n),
-                                             rlo__problem_form_of(b, n));
+    are_equal =
+        are_equal && rlo__form_equal(rlo__problem_form_of(a, n), rlo__problem_form_of(b, n));
   }
   for (int32_t t = 0; t < a->num_terms; ++t) {
     const rlo_term *x = &a->terms[t];
     const rlo_term *y = &b->terms[t];
     are_equal = are_equal && x->kind == y->kind &&
-                (x->kind == RLO_TERM_LOAD ? x->limit == y->limit
-                                          : x->divisor == y->divisor);
+                (x->kind == RLO_TERM_LOAD ? x->limit == y->limit : x->divisor == y->divisor);
   }
   for (int32_t g = 0; g < a->num_guards; ++g) {
     are_equal = are_equal && a->guards[g].kind == b->guards[g].kind &&
                 a->guards[g].limit == b->guards[g].limit;
   }
   return are_equal &&
-         (!rlo_problem_loads(a) || (a->index_bits == b->index_bits &&
-                                    a->index_bytes == b->index_bytes)) &&
-         (a->update != RLO_UPDATE_COMBINE ||
-          arithmetic_is_equal(&a->arithmetic, &b->arithmetic)) &&
-         (!rlo__problem_uses_fill(a) ||
-          memcmp(a->fill, b->fill, sizeof a->fill) == 0);
+         (!rlo_problem_loads(a) ||
+          (a->index_bits == b->index_bits && a->index_bytes == b->index_bytes)) &&
+         (a->update != RLO_UPDATE_COMBINE || arithmetic_is_equal(&a->arithmetic, &b->arithmetic)) &&
+         (!rlo__problem_uses_fill(a) || memcmp(a->fill, b->fill, sizeof a->fill) == 0);
 }
 
-static void hash_form(rlo__hash *hash,
-                      const rlo_problem *problem,
-                      const rlo_form *form) {
+static void hash_form(rlo__hash *hash, const rlo_problem *problem, const rlo_form *form) {
   rlo__hash_i64(hash, form->base);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     rlo__hash_i64(hash, form->axis[a]);
@@ -214,9 +200,7 @@ uint64_t rlo_problem_hash(const rlo_problem *problem) {
 }
 
 /* "3*a0 + a2 - 2*q0 + 7"; "0" for nothing. */
-static void print_form(rlo__str *out,
-                       const rlo_problem *problem,
-                       const rlo_form *form) {
+static void print_form(rlo__str *out, const rlo_problem *problem, const rlo_form *form) {
   bool is_first = true;
   for (int32_t v = 0; v < problem->num_axes + problem->num_terms; ++v) {
     bool is_axis = v < problem->num_axes;
@@ -230,8 +214,7 @@ static void print_form(rlo__str *out,
     } else {
       rlo__str_append(out, coefficient < 0 ? " - " : " + ");
     }
-    uint64_t size =
-        coefficient < 0 ? 0 - (uint64_t)coefficient : (uint64_t)coefficient;
+    uint64_t size = coefficient < 0 ? 0 - (uint64_t)coefficient : (uint64_t)coefficient;
     if (size != 1) {
       rlo__str_printf(out, "%llu*", (unsigned long long)size);
     }
@@ -241,11 +224,9 @@ static void print_form(rlo__str *out,
   if (is_first) {
     rlo__str_printf(out, "%lld", (long long)form->base);
   } else if (form->base != 0) {
-    rlo__str_printf(out,
-                    " %c %llu",
-                    form->base < 0 ? '-' : '+',
-                    form->base < 0 ? 0 - (unsigned long long)form->base
-                                   : (unsigned long long)form->base);
+    rlo__str_printf(
+        out, " %c %llu", form->base < 0 ? '-' : '+',
+        form->base < 0 ? 0 - (unsigned long long)form->base : (unsigned long long)form->base);
   }
 }
 
@@ -266,40 +247,30 @@ static void print_step(rlo__str *out, const rlo_element_step *step) {
 static void print_arithmetic(rlo__str *out, const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
   int32_t first = a->num_steps > 0 && a->steps[0].op == RLO_ELEMENT_SCALE;
-  rlo__str_printf(out,
-                  "cell = %s(%.17g * %ssrc",
-                  rlo_dtype_name(a->dst_type),
+  rlo__str_printf(out, "cell = %s(%.17g * %ssrc", rlo_dtype_name(a->dst_type),
                   first > 0 ? a->steps[0].numbers[0] : 1.0,
                   rlo_problem_is_sum(problem) ? "sum of " : "");
   for (int32_t s = first; s < a->num_steps; ++s) {
     print_step(out, &a->steps[s]);
   }
-  rlo__str_printf(out,
-                  "), src of %s, dst unit %d bits%s%s\n",
-                  rlo_dtype_name(a->src_type),
-                  a->dst_unit_bits,
-                  a->compute_type == RLO_DTYPE_F64 ? ", in f64" : "",
+  rlo__str_printf(out, "), src of %s, dst unit %d bits%s%s\n", rlo_dtype_name(a->src_type),
+                  a->dst_unit_bits, a->compute_type == RLO_DTYPE_F64 ? ", in f64" : "",
                   a->is_sequential ? ", one point after the other" : "");
 }
 
-static void print_term(rlo__str *out,
-                       const rlo_problem *problem,
-                       int32_t number) {
+static void print_term(rlo__str *out, const rlo_problem *problem, int32_t number) {
   const rlo_term *term = &problem->terms[number];
   if (term->kind == RLO_TERM_LOAD) {
     rlo__str_printf(out, "q%d  = indices[", number);
     print_form(out, problem, &term->form);
-    rlo__str_printf(out,
-                    "] of %d bits; -1 unless 0 <= it < %lld\n",
-                    problem->index_bits,
+    rlo__str_printf(out, "] of %d bits; -1 unless 0 <= it < %lld\n", problem->index_bits,
                     (long long)term->limit);
     return;
   }
   if (term->kind == RLO_TERM_OPERAND) {
     rlo__str_printf(out, "q%d  = ", number);
     print_form(out, problem, &term->form);
-    rlo__str_printf(
-        out, ", the operand's place, of %d bits\n", problem->index_bits);
+    rlo__str_printf(out, ", the operand's place, of %d bits\n", problem->index_bits);
     return;
   }
   rlo__str_printf(out, "q%d  = floor((", number);
@@ -307,18 +278,12 @@ static void print_term(rlo__str *out,
   rlo__str_printf(out, ") / %lld)\n", (long long)term->divisor);
 }
 
-size_t rlo_problem_format(const rlo_problem *problem,
-                          char *buffer,
-                          size_t capacity) {
+size_t rlo_problem_format(const rlo_problem *problem, char *buffer, size_t capacity) {
   rlo__str out = rlo__str_over(buffer, capacity);
   RLO_REQUIRE_OR(out.length, problem);
   rlo__str_printf(&out, "unit %d bits, box", problem->unit_bits);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    rlo__str_printf(&out,
-                    "%s a%d:%lld",
-                    a == 0 ? "" : " x",
-                    a,
-                    (long long)problem->extents[a]);
+    rlo__str_printf(&out, "%s a%d:%lld", a == 0 ? "" : " x", a, (long long)problem->extents[a]);
   }
   rlo__str_append(&out, problem->num_axes == 0 ? " of one point\n" : "\n");
   for (int32_t t = 0; t < problem->num_terms; ++t) {

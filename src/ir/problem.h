@@ -17,17 +17,15 @@ void rlo__problem_clear(rlo_problem *out_problem);
 
 /** Like rlo_problem_canonicalize without a trace, in place: on failure *problem
  *  is undefined. */
-RLO_NODISCARD rlo_status
-rlo__problem_canonicalize_in_place(rlo_problem *problem, int32_t max_unit_bits);
+RLO_NODISCARD rlo_status rlo__problem_canonicalize_in_place(rlo_problem *problem,
+                                                            int32_t max_unit_bits);
 
 /** Hashes what rlo_problem_equal compares, for hashes of more than a problem or
  * of more bits than rlo_problem_hash. */
 void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash);
 
 /** Number n of a third memory, of signed numbers of 32 or 64 bits. */
-static inline int64_t rlo__index_at(const void *memory,
-                                    int64_t n,
-                                    int32_t bits) {
+static inline int64_t rlo__index_at(const void *memory, int64_t n, int32_t bits) {
   int64_t wide;
   int32_t narrow;
   const uint8_t *at = (const uint8_t *)memory + n * (bits / 8);

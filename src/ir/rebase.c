@@ -36,17 +36,13 @@ static rlo_status not_linear(const packing *p) {
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "the %s is not linear in packed memory of a lattice of %d "
                   "dims; in that of its hull it is",
-                  p->side == RLO__SIDE_SOURCE ? "source" : "destination",
-                  p->lattice->num_dims);
+                  p->side == RLO__SIDE_SOURCE ? "source" : "destination", p->lattice->num_dims);
 }
 
 /* Adds one dim of the lattice, or the run: its digit of a position steps along
  * the axes by `digit`, and counts `stride` bits of the memory and `packed` bits
  * of packed memory. */
-static rlo_status pack_digit(packing *p,
-                             int32_t dim,
-                             const rlo_form *digit,
-                             int64_t stride,
+static rlo_status pack_digit(packing *p, int32_t dim, const rlo_form *digit, int64_t stride,
                              int64_t packed) {
   int64_t min = 0;
   int64_t max = 0;
@@ -56,8 +52,7 @@ static rlo_status pack_digit(packing *p,
     }
   } else if (!rlo__form_is_constant(digit)) {
     bool is_exact;
-    RLO_TRY(
-        rlo__problem_narrow(p->problem, p->side, digit, p->scratch, &is_exact));
+    RLO_TRY(rlo__problem_narrow(p->problem, p->side, digit, p->scratch, &is_exact));
     if (!rlo_problem_is_empty(p->scratch) &&
         !rlo__form_range(p->scratch, &p->scratch->dst, &min, &max)) {
       return bits_overflow();
@@ -66,8 +61,7 @@ static rlo_status pack_digit(packing *p,
   bool fits = rlo__mul_add(p->corner, stride, min, &p->corner) &&
               rlo__mul_add(p->form.base, -packed, min, &p->form.base) &&
               rlo__sub(max, min, &p->widths[dim]);
-  return fits && rlo__form_add(&p->form, packed, digit) ? RLO_OK
-                                                        : bits_overflow();
+  return fits && rlo__form_add(&p->form, packed, digit) ? RLO_OK : bits_overflow();
 }
 
 /* Writes each step of the side's form as digits of the lattice's mixed radix,
@@ -77,8 +71,7 @@ static rlo_status pack_steps(packing *p) {
   const rlo_form *form = rlo__side_form(problem, p->side);
   int64_t rest[RLO_MAX_AXES] = {0};
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (problem->extents[a] > 1 &&
-        !rlo__mul(form->axis[a], p->unit_bits, &rest[a])) {
+    if (problem->extents[a] > 1 && !rlo__mul(form->axis[a], p->unit_bits, &rest[a])) {
       return bits_overflow();
     }
   }
@@ -117,8 +110,7 @@ static rlo_status pack_base(packing *p) {
       return bits_overflow();
     }
   }
-  if (p->widths[p->lattice->num_dims] >
-      p->lattice->run_bytes * 8 - p->unit_bits - rest) {
+  if (p->widths[p->lattice->num_dims] > p->lattice->run_bytes * 8 - p->unit_bits - rest) {
     return not_linear(p);
   }
   return rlo__add(p->form.base, rest, &p->form.base) ? RLO_OK : bits_overflow();
@@ -157,10 +149,7 @@ static bool keeps_order(const packing *p) {
 /* Canonical form shows if guards let no point through. */
 static rlo_status look_for_points(packing *p) {
   bool is_exact;
-  RLO_TRY(rlo__problem_narrow(p->problem,
-                              p->side,
-                              rlo__side_form(p->problem, p->side),
-                              p->scratch,
+  RLO_TRY(rlo__problem_narrow(p->problem, p->side, rlo__side_form(p->problem, p->side), p->scratch,
                               &is_exact));
   if (rlo_problem_is_empty(p->scratch)) {
     p->reach = RLO__SIDE_NONE;
@@ -172,8 +161,7 @@ static rlo_status pack(packing *p) {
   const rlo_form *form = rlo__side_form(p->problem, p->side);
   int64_t shift;
   if (!rlo__mul(form->base, p->unit_bits, &p->corner) ||
-      !rlo__mul(p->lattice->base_byte, 8, &shift) ||
-      !rlo__sub(p->corner, shift, &p->corner)) {
+      !rlo__mul(p->lattice->base_byte, 8, &shift) || !rlo__sub(p->corner, shift, &p->corner)) {
     return bits_overflow();
   }
   if (p->lattice->num_dims == 0) {
@@ -198,19 +186,16 @@ static rlo_status pack(packing *p) {
   if (!divide_into_units(p)) {
     return not_linear(p);
   }
-  return keeps_order(p)
-             ? RLO_OK
-             : RLO_FAIL(RLO_UNSUPPORTED,
-                        "packed memory of a lattice of %d dims might change "
-                        "the order of a sum; that of its hull does not",
-                        p->lattice->num_dims);
+  return keeps_order(p) ? RLO_OK
+                        : RLO_FAIL(RLO_UNSUPPORTED,
+                                   "packed memory of a lattice of %d dims might change "
+                                   "the order of a sum; that of its hull does not",
+                                   p->lattice->num_dims);
 }
 
 /* Computes the packed form, in p->form. */
-static rlo_status make_form(const rlo_problem *problem,
-                            rlo__problem_side side,
-                            const rlo__lattice *lattice,
-                            packing *p) {
+static rlo_status make_form(const rlo_problem *problem, rlo__problem_side side,
+                            const rlo__lattice *lattice, packing *p) {
   *p = (packing){.problem = problem,
                  .side = side,
                  .lattice = lattice,
@@ -229,10 +214,8 @@ static rlo_status make_form(const rlo_problem *problem,
   return status;
 }
 
-rlo_status rlo__problem_rebase(const rlo_problem *problem,
-                               rlo__problem_side side,
-                               const rlo__lattice *lattice,
-                               rlo_problem *out) {
+rlo_status rlo__problem_rebase(const rlo_problem *problem, rlo__problem_side side,
+                               const rlo__lattice *lattice, rlo_problem *out) {
   RLO_TRY(rlo__problem_validate(problem));
   packing p;
   RLO_TRY(make_form(problem, side, lattice, &p));
@@ -250,15 +233,12 @@ rlo_status rlo__problem_rebase(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__problem_packing(const rlo_problem *problem,
-                                rlo__problem_side side,
-                                rlo__lattice *out,
-                                bool *out_is_hull) {
+rlo_status rlo__problem_packing(const rlo_problem *problem, rlo__problem_side side,
+                                rlo__lattice *out, bool *out_is_hull) {
   *out_is_hull = false;
   RLO_TRY(rlo__problem_footprint(problem, side, out));
   packing p;
-  rlo_status status =
-      out->num_dims > 0 ? make_form(problem, side, out, &p) : RLO_OK;
+  rlo_status status = out->num_dims > 0 ? make_form(problem, side, out, &p) : RLO_OK;
   if (status == RLO_UNSUPPORTED) {
     *out = rlo__lattice_hull(out);
     *out_is_hull = true;
@@ -267,10 +247,8 @@ rlo_status rlo__problem_packing(const rlo_problem *problem,
   return status;
 }
 
-rlo_status rlo__problem_packing_unbounded(rlo_problem *problem,
-                                          rlo__problem_side side,
-                                          rlo__lattice *out,
-                                          bool *out_is_hull) {
+rlo_status rlo__problem_packing_unbounded(rlo_problem *problem, rlo__problem_side side,
+                                          rlo__lattice *out, bool *out_is_hull) {
   bool is_src = side == RLO__SIDE_SOURCE;
   rlo_form *form = is_src ? &problem->src : &problem->dst;
   int64_t *memory = is_src ? &problem->src_bytes : &problem->dst_bytes;

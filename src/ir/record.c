@@ -27,8 +27,7 @@ size_t rlo__record_count(const rlo_problem *problem) {
   if (!is_within(problem->num_axes, RLO_MAX_AXES) ||
       !is_within(problem->num_terms, RLO_MAX_TERMS) ||
       !is_within(problem->num_guards, RLO_MAX_GUARDS) ||
-      (computes &&
-       !is_within(problem->arithmetic.num_steps, RLO_MAX_ELEMENT_STEPS))) {
+      (computes && !is_within(problem->arithmetic.num_steps, RLO_MAX_ELEMENT_STEPS))) {
     return 0;
   }
   const size_t axes = (size_t)problem->num_axes;
@@ -37,16 +36,12 @@ size_t rlo__record_count(const rlo_problem *problem) {
   const size_t form = 1 + axes + terms;
   return HEAD_NUMBERS + axes + 2 * form + terms * (TERM_NUMBERS + form) +
          guards * (GUARD_NUMBERS + form) +
-         (computes ? ARITHMETIC_NUMBERS +
-                         (size_t)problem->arithmetic.num_steps * STEP_NUMBERS
-                   : 0);
+         (computes ? ARITHMETIC_NUMBERS + (size_t)problem->arithmetic.num_steps * STEP_NUMBERS : 0);
 }
 
 /* ------------------------------------------------------------------ writing */
 
-static int64_t *put_form(int64_t *at,
-                         const rlo_problem *problem,
-                         const rlo_form *form) {
+static int64_t *put_form(int64_t *at, const rlo_problem *problem, const rlo_form *form) {
   const size_t axes = (size_t)problem->num_axes;
   const size_t terms = (size_t)problem->num_terms;
   *at++ = form->base;
@@ -56,12 +51,8 @@ static int64_t *put_form(int64_t *at,
 }
 
 static void put_arithmetic(int64_t *at, const rlo_arithmetic *a) {
-  const int64_t numbers[ARITHMETIC_NUMBERS] = {a->src_type,
-                                               a->dst_type,
-                                               a->compute_type,
-                                               a->dst_unit_bits,
-                                               a->is_sequential,
-                                               a->num_steps};
+  const int64_t numbers[ARITHMETIC_NUMBERS] = {a->src_type,      a->dst_type,      a->compute_type,
+                                               a->dst_unit_bits, a->is_sequential, a->num_steps};
   memcpy(at, numbers, sizeof numbers);
   at += ARITHMETIC_NUMBERS;
   for (int32_t s = 0; s < a->num_steps; ++s) {
@@ -81,19 +72,10 @@ void rlo__record_write(const rlo_problem *problem, int64_t *out_record) {
   int64_t *at = out_record + HEAD_NUMBERS;
   int64_t fill[2];
   memcpy(fill, problem->fill, sizeof fill);
-  *(head *)out_record = (head){{problem->unit_bits,
-                                problem->num_axes,
-                                problem->num_terms,
-                                problem->num_guards,
-                                problem->update,
-                                problem->src_bytes,
-                                problem->dst_bytes,
-                                problem->read_bytes,
-                                problem->written_bytes,
-                                problem->index_bits,
-                                problem->index_bytes,
-                                fill[0],
-                                fill[1]}};
+  *(head *)out_record =
+      (head){{problem->unit_bits, problem->num_axes, problem->num_terms, problem->num_guards,
+              problem->update, problem->src_bytes, problem->dst_bytes, problem->read_bytes,
+              problem->written_bytes, problem->index_bits, problem->index_bytes, fill[0], fill[1]}};
   memcpy(at, problem->extents, (size_t)problem->num_axes * sizeof *at);
   at += problem->num_axes;
   at = put_form(at, problem, &problem->src);
@@ -117,9 +99,7 @@ void rlo__record_write(const rlo_problem *problem, int64_t *out_record) {
 
 /* ------------------------------------------------------------------ reading */
 
-static const int64_t *get_form(const int64_t *at,
-                               const rlo_problem *problem,
-                               rlo_form *out_form) {
+static const int64_t *get_form(const int64_t *at, const rlo_problem *problem, rlo_form *out_form) {
   const size_t axes = (size_t)problem->num_axes;
   const size_t terms = (size_t)problem->num_terms;
   memset(out_form, 0, sizeof *out_form);

@@ -29,8 +29,7 @@ static int64_t value_at(const point *p, const rlo_form *form, int32_t terms) {
 
 static int64_t load_index(const point *p, int64_t position, int64_t limit) {
   int64_t bytes = p->problem->index_bits / 8;
-  if (p->indices == NULL || position < 0 ||
-      position >= p->problem->index_bytes / bytes) {
+  if (p->indices == NULL || position < 0 || position >= p->problem->index_bytes / bytes) {
     return -1;
   }
   int64_t value = rlo__index_at(p->indices, position, p->problem->index_bits);
@@ -41,9 +40,8 @@ static void compute_terms(point *p) {
   for (int32_t t = 0; t < p->problem->num_terms; ++t) {
     const rlo_term *term = &p->problem->terms[t];
     int64_t value = value_at(p, &term->form, t);
-    p->term[t] = term->kind == RLO_TERM_LOAD
-                     ? load_index(p, value, term->limit)
-                     : rlo__floor_div(value, term->divisor);
+    p->term[t] = term->kind == RLO_TERM_LOAD ? load_index(p, value, term->limit)
+                                             : rlo__floor_div(value, term->divisor);
   }
 }
 
@@ -71,10 +69,7 @@ static bool advance(point *p) {
 }
 
 /* Copies `bits` bits between bit positions; the other bits of dst stay. */
-static void copy_bits(const uint8_t *src,
-                      int64_t src_bit,
-                      uint8_t *dst,
-                      int64_t dst_bit,
+static void copy_bits(const uint8_t *src, int64_t src_bit, uint8_t *dst, int64_t dst_bit,
                       int64_t bits) {
   for (int64_t i = 0; i < bits; ++i) {
     int bit = src[(src_bit + i) / 8] >> ((src_bit + i) % 8) & 1;
@@ -84,10 +79,7 @@ static void copy_bits(const uint8_t *src,
   }
 }
 
-static void copy_unit(const uint8_t *src,
-                      int64_t src_unit,
-                      uint8_t *dst,
-                      int64_t dst_unit,
+static void copy_unit(const uint8_t *src, int64_t src_unit, uint8_t *dst, int64_t dst_unit,
                       int64_t bits) {
   if (bits % 8 == 0) {
     int64_t bytes = bits / 8;
@@ -97,19 +89,11 @@ static void copy_unit(const uint8_t *src,
   }
 }
 
-static rlo_status check_unit(const char *side,
-                             int64_t unit,
-                             int64_t bits,
-                             int64_t memory_bytes) {
+static rlo_status check_unit(const char *side, int64_t unit, int64_t bits, int64_t memory_bytes) {
   int64_t end;
-  if (unit < 0 || !rlo__mul_add(bits, unit, bits, &end) ||
-      rlo__ceil_div(end, 8) > memory_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s position %lld of %lld bits lies outside its %lld bytes",
-                    side,
-                    (long long)unit,
-                    (long long)bits,
-                    (long long)memory_bytes);
+  if (unit < 0 || !rlo__mul_add(bits, unit, bits, &end) || rlo__ceil_div(end, 8) > memory_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s position %lld of %lld bits lies outside its %lld bytes",
+                    side, (long long)unit, (long long)bits, (long long)memory_bytes);
   }
   return RLO_OK;
 }
@@ -138,11 +122,7 @@ static rlo_status run_storing(point *p, const uint8_t *src, uint8_t *dst) {
 /* ---------------------------------------------------------------- combining */
 
 /** The state of the current cell. */
-typedef enum cell_state {
-  CELL_UNTOUCHED,
-  CELL_PADDED,
-  CELL_COMBINED
-} cell_state;
+typedef enum cell_state { CELL_UNTOUCHED, CELL_PADDED, CELL_COMBINED } cell_state;
 
 static rlo_status load_operand(const point *p, rlo__combiner *combiner) {
   const rlo_problem *problem = p->problem;
@@ -151,17 +131,13 @@ static rlo_status load_operand(const point *p, rlo__combiner *combiner) {
     return RLO_OK;
   }
   int64_t place = p->term[number];
-  RLO_TRY(
-      check_unit("operand", place, problem->index_bits, problem->index_bytes));
-  rlo__combiner_set_operand(
-      combiner,
-      (uint64_t)rlo__index_at(p->indices, place, problem->index_bits));
+  RLO_TRY(check_unit("operand", place, problem->index_bits, problem->index_bytes));
+  rlo__combiner_set_operand(combiner,
+                            (uint64_t)rlo__index_at(p->indices, place, problem->index_bits));
   return RLO_OK;
 }
 
-static rlo_status finish_cell(const point *p,
-                              cell_state state,
-                              rlo__combiner *combiner,
+static rlo_status finish_cell(const point *p, cell_state state, rlo__combiner *combiner,
                               uint8_t *dst) {
   const rlo_problem *problem = p->problem;
   int64_t bits = rlo_problem_dst_unit_bits(problem);
@@ -182,10 +158,7 @@ static rlo_status finish_cell(const point *p,
   return RLO_OK;
 }
 
-static rlo_status add_point(const point *p,
-                            const uint8_t *src,
-                            int64_t place,
-                            cell_state *state,
+static rlo_status add_point(const point *p, const uint8_t *src, int64_t place, cell_state *state,
                             rlo__combiner *combiner) {
   const rlo_problem *problem = p->problem;
   if (!holds(p, RLO_GUARD_SKIP)) {
@@ -206,18 +179,15 @@ static rlo_status add_point(const point *p,
 
 /* The guards that end the last axis: no point after them is visited. Adding
  * such points as +0 in whole blocks would change no bit. */
-static int64_t end_of_axis(const point *p,
-                           const int32_t *guards,
-                           int32_t num_guards) {
+static int64_t end_of_axis(const point *p, const int32_t *guards, int32_t num_guards) {
   int32_t last = p->problem->num_axes - 1;
   int64_t end = p->problem->extents[last];
   for (int32_t g = 0; g < num_guards; ++g) {
     const rlo_guard *guard = &p->problem->guards[guards[g]];
     int64_t step = guard->form.axis[last];
-    int64_t value =
-        value_at(p, &guard->form, p->problem->num_terms) - step * p->axis[last];
-    int64_t most = step > 0 ? rlo__floor_div(guard->limit - 1 - value, step)
-                            : rlo__floor_div(value, -step);
+    int64_t value = value_at(p, &guard->form, p->problem->num_terms) - step * p->axis[last];
+    int64_t most =
+        step > 0 ? rlo__floor_div(guard->limit - 1 - value, step) : rlo__floor_div(value, -step);
     end = most + 1 < end ? most + 1 : end;
   }
   return end < 1 ? 1 : end;
@@ -253,8 +223,7 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
       end = end_of_axis(p, guards, num_guards);
     }
     RLO_TRY(add_point(p, src, place, &state, &combiner));
-    if (combiner.is_sum &&
-        ((place + 1) % RLO_SUM_BLOCK == 0 || place + 1 == end)) {
+    if (combiner.is_sum && ((place + 1) % RLO_SUM_BLOCK == 0 || place + 1 == end)) {
       rlo__combiner_end_block(&combiner);
     }
     if (combiner.is_sum && place + 1 == end) {
@@ -269,10 +238,8 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
   return RLO_OK;
 }
 
-static rlo_status run_canonical(const rlo_problem *problem,
-                                const uint8_t *src,
-                                const uint8_t *indices,
-                                uint8_t *dst) {
+static rlo_status run_canonical(const rlo_problem *problem, const uint8_t *src,
+                                const uint8_t *indices, uint8_t *dst) {
   rlo_problem *canonical = rlo__alloc(sizeof *canonical);
   if (canonical == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -290,9 +257,7 @@ static rlo_status run_canonical(const rlo_problem *problem,
   return status;
 }
 
-rlo_status rlo_problem_run_host(const rlo_problem *problem,
-                                const void *src,
-                                void *dst) {
+rlo_status rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst) {
   if (rlo_problem_loads(problem) && rlo__problem_operand_term(problem) >= 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a step of the problem takes an operand; "
@@ -306,24 +271,20 @@ rlo_status rlo_problem_run_host(const rlo_problem *problem,
   return rlo_problem_run_host_indexed(problem, src, NULL, dst);
 }
 
-static rlo_status check_indices(const rlo_problem *problem,
-                                const void *indices) {
+static rlo_status check_indices(const rlo_problem *problem, const void *indices) {
   if (!rlo_problem_loads(problem)) {
     return RLO_OK;
   }
   if (problem->index_bits != 32 && problem->index_bits != 64) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "indices of %d bits; they have 32 or 64",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "indices of %d bits; they have 32 or 64",
                     problem->index_bits);
   }
   RLO_REQUIRE_LIST(indices, problem->index_bytes);
   return RLO_OK;
 }
 
-rlo_status rlo_problem_run_host_indexed(const rlo_problem *problem,
-                                        const void *src,
-                                        const void *indices,
-                                        void *dst) {
+rlo_status rlo_problem_run_host_indexed(const rlo_problem *problem, const void *src,
+                                        const void *indices, void *dst) {
   RLO_REQUIRE(problem);
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;

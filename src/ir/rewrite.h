@@ -12,18 +12,13 @@
  * @param what, of  the words of the failure: "<what> more than 48 <of>".
  * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_AXES.
  */
-RLO_NODISCARD rlo_status rlo__rewrite_add_axis(rlo_problem *problem,
-                                               const char *what,
-                                               const char *of,
-                                               int64_t extent,
-                                               int32_t *out_axis);
+RLO_NODISCARD rlo_status rlo__rewrite_add_axis(rlo_problem *problem, const char *what,
+                                               const char *of, int64_t extent, int32_t *out_axis);
 
 /** Appends the guard 0 <= form < limit. @return RLO_OK; RLO_UNSUPPORTED beyond
  *  RLO_MAX_GUARDS: "<what> needs more than 48 guards". */
-RLO_NODISCARD rlo_status rlo__rewrite_add_guard(rlo_problem *problem,
-                                                const char *what,
-                                                rlo_guard_kind kind,
-                                                const rlo_form *form,
+RLO_NODISCARD rlo_status rlo__rewrite_add_guard(rlo_problem *problem, const char *what,
+                                                rlo_guard_kind kind, const rlo_form *form,
                                                 int64_t limit);
 
 /** Counts an axis from another point: i becomes i + first, in all forms. The
@@ -37,9 +32,7 @@ bool rlo__rewrite_shift(rlo_problem *problem, int32_t axis, int64_t first);
  * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_AXES or RLO_MAX_GUARDS;
  *         RLO_OVERFLOW. On failure *problem may be half changed.
  */
-RLO_NODISCARD rlo_status rlo__rewrite_split(rlo_problem *problem,
-                                            int32_t axis,
-                                            int64_t radix);
+RLO_NODISCARD rlo_status rlo__rewrite_split(rlo_problem *problem, int32_t axis, int64_t radix);
 
 /** Reverses an axis: i becomes extent - 1 - i. Returns false on overflow. */
 bool rlo__rewrite_flip(rlo_problem *problem, int32_t axis);
@@ -55,9 +48,7 @@ void rlo__rewrite_remove_guard(rlo_problem *problem, int32_t guard);
 
 /** Replaces a term by a linear form. `form` uses axes and earlier terms only.
  * Returns false on overflow. */
-bool rlo__rewrite_replace_term(rlo_problem *problem,
-                               int32_t term,
-                               const rlo_form *form);
+bool rlo__rewrite_replace_term(rlo_problem *problem, int32_t term, const rlo_form *form);
 
 /** Removes the terms that no form uses. Returns whether there was one. */
 bool rlo__rewrite_drop_unused_terms(rlo_problem *problem);
@@ -77,8 +68,7 @@ void rlo__rewrite_to_empty(rlo_problem *problem);
  * @param out_has_changed  set to true if anything changed, else unchanged.
  * @return RLO_OK or RLO_OVERFLOW.
  */
-RLO_NODISCARD rlo_status rlo__guard_simplify(rlo_problem *problem,
-                                             bool *out_has_changed);
+RLO_NODISCARD rlo_status rlo__guard_simplify(rlo_problem *problem, bool *out_has_changed);
 
 /* -------------------------------------------------------------------- units */
 

@@ -10,14 +10,11 @@
 static void set_number(void *memory, int64_t n, int32_t bits, int64_t value) {
   int32_t narrow = (int32_t)value;
   memcpy((uint8_t *)memory + n * (bits / 8),
-         bits == 64 ? (const void *)&value : (const void *)&narrow,
-         (size_t)(bits / 8));
+         bits == 64 ? (const void *)&value : (const void *)&narrow, (size_t)(bits / 8));
 }
 
 /** The segment of a row over all batches, or -1. */
-static int64_t segment_of(const rlo__segment_ids *ids,
-                          const void *plain,
-                          int64_t row) {
+static int64_t segment_of(const rlo__segment_ids *ids, const void *plain, int64_t row) {
   int64_t id = rlo__index_at(plain, row, ids->problem.unit_bits);
   if (id < 0 || id >= ids->batch_segments) {
     return -1;
@@ -27,9 +24,7 @@ static int64_t segment_of(const rlo__segment_ids *ids,
 
 /** Offset s holds the count of segment s first, then the place of its first
  * row, and advances while the rows are placed. */
-static void sort_rows(const rlo__segment_ids *ids,
-                      const void *plain,
-                      void *order) {
+static void sort_rows(const rlo__segment_ids *ids, const void *plain, void *order) {
   int32_t bits = ids->order_bits;
   for (int64_t s = 0; s <= ids->segments; ++s) {
     set_number(order, s, bits, 0);
@@ -62,9 +57,7 @@ static void sort_rows(const rlo__segment_ids *ids,
   set_number(order, 0, bits, 0);
 }
 
-rlo_status rlo__segment_ids_order(const rlo__segment_ids *ids,
-                                  const void *memory,
-                                  void *order) {
+rlo_status rlo__segment_ids_order(const rlo__segment_ids *ids, const void *memory, void *order) {
   void *plain = rlo__alloc_array((size_t)ids->problem.dst_bytes + 1, 1);
   if (plain == NULL) {
     return RLO_OUT_OF_MEMORY;

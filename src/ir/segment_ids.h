@@ -30,8 +30,7 @@ typedef struct rlo__segment_ids {
  * @param order   segments + 1 + rows numbers.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__segment_ids_order(const rlo__segment_ids *ids,
-                                                const void *memory,
+RLO_NODISCARD rlo_status rlo__segment_ids_order(const rlo__segment_ids *ids, const void *memory,
                                                 void *order);
 
 #endif

@@ -6,9 +6,8 @@
 
 int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem) {
   RLO_REQUIRE_OR(0, problem);
-  return problem->update == RLO_UPDATE_COMBINE
-             ? problem->arithmetic.dst_unit_bits
-             : problem->unit_bits;
+  return problem->update == RLO_UPDATE_COMBINE ? problem->arithmetic.dst_unit_bits
+                                               : problem->unit_bits;
 }
 
 bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis) {
@@ -24,8 +23,7 @@ bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis) {
 }
 
 bool rlo__problem_is_summed(const rlo_problem *problem, int32_t axis) {
-  return problem->extents[axis] > 1 &&
-         rlo__problem_is_reduction_axis(problem, axis);
+  return problem->extents[axis] > 1 && rlo__problem_is_reduction_axis(problem, axis);
 }
 
 bool rlo_problem_is_sum(const rlo_problem *problem) {
@@ -49,8 +47,7 @@ static bool takes_operand(const rlo_arithmetic *a) {
 }
 
 int32_t rlo__problem_operand_term(const rlo_problem *problem) {
-  if (problem->update != RLO_UPDATE_COMBINE ||
-      !takes_operand(&problem->arithmetic)) {
+  if (problem->update != RLO_UPDATE_COMBINE || !takes_operand(&problem->arithmetic)) {
     return -1;
   }
   int32_t t = problem->num_terms - 1;
@@ -63,9 +60,7 @@ int32_t rlo__problem_operand_term(const rlo_problem *problem) {
 bool rlo__problem_reads_cells(const rlo_problem *problem) {
   return problem->update == RLO_UPDATE_COMBINE &&
          !rlo__factor_equal(
-             rlo__arithmetic_factor(
-                 &problem->arithmetic, RLO_ELEMENT_ACCUMULATE, 0.0),
-             0.0);
+             rlo__arithmetic_factor(&problem->arithmetic, RLO_ELEMENT_ACCUMULATE, 0.0), 0.0);
 }
 
 bool rlo__problem_is_conversion(const rlo_problem *problem) {
@@ -81,16 +76,13 @@ bool rlo__problem_is_conversion(const rlo_problem *problem) {
 bool rlo__problem_is_repacking(const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
   return problem->update == RLO_UPDATE_COMBINE && a->src_type == a->dst_type &&
-         problem->unit_bits != a->dst_unit_bits &&
-         rlo__problem_is_conversion(problem);
+         problem->unit_bits != a->dst_unit_bits && rlo__problem_is_conversion(problem);
 }
 
 _Static_assert(RLO_MAX_AXES <= 64, "a set of axes is a mask");
 
-static uint64_t form_axes(const rlo_problem *problem,
-                          const rlo_form *form,
-                          const uint64_t *of_terms,
-                          int32_t num_terms) {
+static uint64_t form_axes(const rlo_problem *problem, const rlo_form *form,
+                          const uint64_t *of_terms, int32_t num_terms) {
   uint64_t axes = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     axes |= (uint64_t)(form->axis[a] != 0) << a;
@@ -101,8 +93,7 @@ static uint64_t form_axes(const rlo_problem *problem,
   return axes;
 }
 
-uint64_t rlo__problem_form_axes(const rlo_problem *problem,
-                                const rlo_form *form,
+uint64_t rlo__problem_form_axes(const rlo_problem *problem, const rlo_form *form,
                                 bool through_loads) {
   uint64_t of_terms[RLO_MAX_TERMS];
   for (int32_t t = 0; t < problem->num_terms; ++t) {
@@ -114,15 +105,11 @@ uint64_t rlo__problem_form_axes(const rlo_problem *problem,
   return form_axes(problem, form, of_terms, problem->num_terms);
 }
 
-bool rlo__problem_form_depends_on(const rlo_problem *problem,
-                                  const rlo_form *form,
-                                  int32_t axis) {
-  return form->axis[axis] != 0 ||
-         (rlo__problem_form_axes(problem, form, true) >> axis & 1) != 0;
+bool rlo__problem_form_depends_on(const rlo_problem *problem, const rlo_form *form, int32_t axis) {
+  return form->axis[axis] != 0 || (rlo__problem_form_axes(problem, form, true) >> axis & 1) != 0;
 }
 
-int32_t rlo__problem_ending_guards(const rlo_problem *problem,
-                                   int32_t out_guards[RLO_MAX_GUARDS]) {
+int32_t rlo__problem_ending_guards(const rlo_problem *problem, int32_t out_guards[RLO_MAX_GUARDS]) {
   int32_t last = problem->num_axes - 1;
   int32_t count = 0;
   for (int32_t g = 0; last >= 0 && g < problem->num_guards; ++g) {

@@ -27,18 +27,14 @@ bool rlo__problem_is_repacking(const rlo_problem *problem);
 
 /** Finds the SKIP guards of a canonical problem that are linear along its last
  *  axis: each ends the axis at some point. Returns their number. */
-int32_t rlo__problem_ending_guards(const rlo_problem *problem,
-                                   int32_t out_guards[RLO_MAX_GUARDS]);
+int32_t rlo__problem_ending_guards(const rlo_problem *problem, int32_t out_guards[RLO_MAX_GUARDS]);
 
 /** The axes along which a form changes, itself or through a term, of those that
  *  load if `through_loads`: bit a is axis a. */
-uint64_t rlo__problem_form_axes(const rlo_problem *problem,
-                                const rlo_form *form,
+uint64_t rlo__problem_form_axes(const rlo_problem *problem, const rlo_form *form,
                                 bool through_loads);
 
 /** Tells if a form changes along an axis, itself or through a term. */
-bool rlo__problem_form_depends_on(const rlo_problem *problem,
-                                  const rlo_form *form,
-                                  int32_t axis);
+bool rlo__problem_form_depends_on(const rlo_problem *problem, const rlo_form *form, int32_t axis);
 
 #endif

@@ -37,8 +37,7 @@ static bool guard_allows(const rlo_guard *guard, int32_t run) {
 
 static bool run_allows(const rlo_problem *problem, int32_t run) {
   if (problem->src.axis[run] != 1 || problem->dst.axis[run] != 1 ||
-      !is_even(problem->extents[run]) ||
-      !rest_is_even(&problem->src, run, true) ||
+      !is_even(problem->extents[run]) || !rest_is_even(&problem->src, run, true) ||
       !rest_is_even(&problem->dst, run, true)) {
     return false;
   }
@@ -123,8 +122,7 @@ bool rlo__fill_repeats(const rlo_problem *problem, int32_t bits) {
 static void cut_fill(rlo_problem *problem, int32_t bits) {
   uint8_t part[sizeof problem->fill] = {0};
   for (int32_t bit = 0; bit < bits; ++bit) {
-    part[bit / 8] =
-        (uint8_t)(part[bit / 8] | fill_bit(problem, bit) << (bit % 8));
+    part[bit / 8] = (uint8_t)(part[bit / 8] | fill_bit(problem, bit) << (bit % 8));
   }
   memcpy(problem->fill, part, sizeof part);
 }
@@ -132,13 +130,9 @@ static void cut_fill(rlo_problem *problem, int32_t bits) {
 rlo_status rlo__narrow(rlo_problem *problem, int32_t bits) {
   int32_t part;
   int64_t parts = problem->unit_bits / bits;
-  RLO_TRY(rlo__rewrite_add_axis(
-      problem, "parts of units need", "axes", parts, &part));
-  if (!rlo__form_scale(&problem->src, parts) ||
-      !rlo__form_scale(&problem->dst, parts)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "a position, counted in parts of %d bits, exceeds 64 bits",
-                    bits);
+  RLO_TRY(rlo__rewrite_add_axis(problem, "parts of units need", "axes", parts, &part));
+  if (!rlo__form_scale(&problem->src, parts) || !rlo__form_scale(&problem->dst, parts)) {
+    return RLO_FAIL(RLO_OVERFLOW, "a position, counted in parts of %d bits, exceeds 64 bits", bits);
   }
   problem->src.axis[part] = problem->dst.axis[part] = 1;
   cut_fill(problem, bits);

@@ -19,20 +19,15 @@ enum {
 
 /* ---------------------------------------------------------------- memories */
 
-rlo_status rlo__memory_create(rlo__place *place,
-                              int64_t bytes,
-                              rlo__memory **out_memory) {
+rlo_status rlo__memory_create(rlo__place *place, int64_t bytes, rlo__memory **out_memory) {
   const bool is_host = place->context == NULL;
-  rlo__memory *made =
-      rlo__alloc(is_host ? HOST_OFFSET + (size_t)bytes : sizeof *made);
+  rlo__memory *made = rlo__alloc(is_host ? HOST_OFFSET + (size_t)bytes : sizeof *made);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *made = (rlo__memory){.place = place,
-                        .host = is_host ? (char *)made + HOST_OFFSET : NULL,
-                        .bytes = bytes};
-  rlo_status status =
-      is_host ? RLO_OK : rlo__place_take_buffer(place, bytes, &made->buffer);
+  *made = (rlo__memory){
+      .place = place, .host = is_host ? (char *)made + HOST_OFFSET : NULL, .bytes = bytes};
+  rlo_status status = is_host ? RLO_OK : rlo__place_take_buffer(place, bytes, &made->buffer);
   if (status != RLO_OK) {
     rlo__free(made);
     return status;
@@ -41,13 +36,8 @@ rlo_status rlo__memory_create(rlo__place *place,
   return RLO_OK;
 }
 
-rlo_status rlo__memory_wrap(rlo__place *place,
-                            cl_mem buffer,
-                            int64_t offset_bytes,
-                            int64_t bytes,
-                            int64_t element_bytes,
-                            cl_event ready,
-                            rlo__memory **out) {
+rlo_status rlo__memory_wrap(rlo__place *place, cl_mem buffer, int64_t offset_bytes, int64_t bytes,
+                            int64_t element_bytes, cl_event ready, rlo__memory **out) {
   const rlo__operand_need need = {
       .side = RLO__OPERAND_SRC, .bytes = bytes, .element_bytes = element_bytes};
   rlo__operand operand = {.memory = buffer, .offset_bytes = offset_bytes};
@@ -55,15 +45,10 @@ rlo_status rlo__memory_wrap(rlo__place *place,
   RLO_TRY(rlo__operand_resolve(place->context, &need, &operand));
   if (ready != NULL) {
     cl_context event_context = NULL;
-    RLO_TRY(RLO_CL(clGetEventInfo,
-                   ready,
-                   CL_EVENT_CONTEXT,
-                   sizeof event_context,
-                   &event_context,
+    RLO_TRY(RLO_CL(clGetEventInfo, ready, CL_EVENT_CONTEXT, sizeof event_context, &event_context,
                    NULL));
     if (event_context != place->context->cl_context) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the event is of another context than the engine");
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "the event is of another context than the engine");
     }
   }
   rlo__memory *made = rlo__alloc(sizeof *made);
@@ -91,35 +76,26 @@ rlo_status rlo__memory_wrap(rlo__place *place,
   return RLO_OK;
 }
 
-static rlo_status create_buffer_over_host(const rlo_context *context,
-                                          void *host,
-                                          int64_t bytes,
+static rlo_status create_buffer_over_host(const rlo_context *context, void *host, int64_t bytes,
                                           cl_mem *out_buffer) {
   RLO_TRY(rlo__context_check_process(context));
   RLO_TRY(rlo__context_check_buffer(context, bytes));
   cl_int code = CL_SUCCESS;
-  *out_buffer = clCreateBuffer(context->cl_context,
-                               CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                               (size_t)bytes,
-                               host,
-                               &code);
+  *out_buffer = clCreateBuffer(context->cl_context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                               (size_t)bytes, host, &code);
   return rlo__cl_error_check("clCreateBuffer", code);
 }
 
-rlo_status rlo__memory_over_host(rlo__place *place,
-                                 void *host,
-                                 int64_t bytes,
+rlo_status rlo__memory_over_host(rlo__place *place, void *host, int64_t bytes,
                                  rlo__memory **out_memory) {
   rlo__memory *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *made = (rlo__memory){
-      .place = place, .host = host, .bytes = bytes, .is_external = true};
-  rlo_status status =
-      place->context == NULL
-          ? RLO_OK
-          : create_buffer_over_host(place->context, host, bytes, &made->buffer);
+  *made = (rlo__memory){.place = place, .host = host, .bytes = bytes, .is_external = true};
+  rlo_status status = place->context == NULL
+                          ? RLO_OK
+                          : create_buffer_over_host(place->context, host, bytes, &made->buffer);
   if (status != RLO_OK) {
     rlo__free(made);
     return status;
@@ -176,16 +152,9 @@ rlo_status rlo__memory_clear(rlo__memory *memory, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += max_bytes) {
     bool is_last = bytes - at <= max_bytes;
     cl_event event = NULL;
-    RLO_TRY(RLO_CL(clEnqueueFillBuffer,
-                   place->queue,
-                   memory->buffer,
-                   &zero,
-                   sizeof zero,
-                   (size_t)(memory->offset_bytes + at),
-                   (size_t)(is_last ? bytes - at : max_bytes),
-                   0,
-                   NULL,
-                   &event));
+    RLO_TRY(RLO_CL(clEnqueueFillBuffer, place->queue, memory->buffer, &zero, sizeof zero,
+                   (size_t)(memory->offset_bytes + at), (size_t)(is_last ? bytes - at : max_bytes),
+                   0, NULL, &event));
     rlo__command_log_add(event);
     /* The last one stays. */
     rlo__memory_set_ready(memory, event);
@@ -193,9 +162,7 @@ rlo_status rlo__memory_clear(rlo__memory *memory, int64_t bytes) {
   return RLO_OK;
 }
 
-rlo_status rlo__memory_write(rlo__memory *memory,
-                             const void *data,
-                             int64_t bytes) {
+rlo_status rlo__memory_write(rlo__memory *memory, const void *data, int64_t bytes) {
   rlo__place *place = memory->place;
   if (place->context == NULL) {
     memcpy(memory->host, data, (size_t)bytes);
@@ -203,16 +170,8 @@ rlo_status rlo__memory_write(rlo__memory *memory,
   }
   RLO_TRY(rlo__context_check_process(place->context));
   memory->written_by = 0;
-  return RLO_CL(clEnqueueWriteBuffer,
-                place->queue,
-                memory->buffer,
-                CL_TRUE,
-                (size_t)memory->offset_bytes,
-                (size_t)bytes,
-                data,
-                0,
-                NULL,
-                NULL);
+  return RLO_CL(clEnqueueWriteBuffer, place->queue, memory->buffer, CL_TRUE,
+                (size_t)memory->offset_bytes, (size_t)bytes, data, 0, NULL, NULL);
 }
 
 rlo_status rlo__memory_check_commands(const rlo__memory *memory) {
@@ -227,26 +186,16 @@ rlo_status rlo__memory_check_commands(const rlo__memory *memory) {
     return RLO_OK;
   }
   cl_int execution = CL_COMPLETE;
-  RLO_TRY(RLO_CL(clGetEventInfo,
-                 memory->ready,
-                 CL_EVENT_COMMAND_EXECUTION_STATUS,
-                 sizeof execution,
-                 &execution,
-                 NULL));
-  return execution < 0 ? rlo__status_fail_cl(
-                             RLO_DEVICE,
-                             "clGetEventInfo",
-                             execution,
-                             "the command that writes this data has failed "
-                             "with %s (%d)",
-                             rlo__cl_error_name(execution),
-                             (int)execution)
+  RLO_TRY(RLO_CL(clGetEventInfo, memory->ready, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof execution,
+                 &execution, NULL));
+  return execution < 0 ? rlo__status_fail_cl(RLO_DEVICE, "clGetEventInfo", execution,
+                                             "the command that writes this data has failed "
+                                             "with %s (%d)",
+                                             rlo__cl_error_name(execution), (int)execution)
                        : RLO_OK;
 }
 
-rlo_status rlo__memory_read(rlo__memory *memory,
-                            void *out_data,
-                            int64_t bytes) {
+rlo_status rlo__memory_read(rlo__memory *memory, void *out_data, int64_t bytes) {
   rlo__place *place = memory->place;
   if (place->context == NULL) {
     memcpy(out_data, memory->host, (size_t)bytes);
@@ -256,16 +205,9 @@ rlo_status rlo__memory_read(rlo__memory *memory,
   /* PoCL waits forever for an event that has failed already. */
   RLO_TRY(rlo__memory_check_commands(memory));
   cl_event gate = rlo__memory_gate(memory);
-  RLO_TRY(RLO_CL(clEnqueueReadBuffer,
-                 place->queue,
-                 memory->buffer,
-                 CL_TRUE,
-                 (size_t)memory->offset_bytes,
-                 (size_t)bytes,
-                 out_data,
-                 gate != NULL ? 1 : 0,
-                 gate != NULL ? &gate : NULL,
-                 NULL));
+  RLO_TRY(RLO_CL(clEnqueueReadBuffer, place->queue, memory->buffer, CL_TRUE,
+                 (size_t)memory->offset_bytes, (size_t)bytes, out_data, gate != NULL ? 1 : 0,
+                 gate != NULL ? &gate : NULL, NULL));
   return rlo__memory_check_commands(memory);
 }
 
@@ -275,24 +217,10 @@ rlo_status rlo__memory_wait(rlo__memory *memory) {
   RLO_TRY(RLO_CL(clFinish, place->queue));
   RLO_TRY(rlo__memory_check_commands(memory));
   cl_int code = CL_SUCCESS;
-  void *host = clEnqueueMapBuffer(place->queue,
-                                  memory->buffer,
-                                  CL_TRUE,
-                                  CL_MAP_READ,
-                                  0,
-                                  (size_t)memory->bytes,
-                                  0,
-                                  NULL,
-                                  NULL,
-                                  &code);
+  void *host = clEnqueueMapBuffer(place->queue, memory->buffer, CL_TRUE, CL_MAP_READ, 0,
+                                  (size_t)memory->bytes, 0, NULL, NULL, &code);
   RLO_TRY(rlo__cl_error_check("clEnqueueMapBuffer", code));
-  return RLO_CL(clEnqueueUnmapMemObject,
-                place->queue,
-                memory->buffer,
-                host,
-                0,
-                NULL,
-                NULL);
+  return RLO_CL(clEnqueueUnmapMemObject, place->queue, memory->buffer, host, 0, NULL, NULL);
 }
 
 rlo_status rlo__memory_publish(rlo__memory *memory, cl_event *out_ready) {

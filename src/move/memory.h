@@ -27,8 +27,7 @@ typedef struct rlo__memory {
 
 /** Allocates memory, by rlo__place_take_buffer or, on the host, from the
  *  library's allocator. Threads: safe, like every function here. */
-RLO_NODISCARD rlo_status rlo__memory_create(rlo__place *place,
-                                            int64_t bytes,
+RLO_NODISCARD rlo_status rlo__memory_create(rlo__place *place, int64_t bytes,
                                             rlo__memory **out_memory);
 
 /**
@@ -37,12 +36,8 @@ RLO_NODISCARD rlo_status rlo__memory_create(rlo__place *place,
  *         RLO_INVALID_ARGUMENT for a buffer or event of another context, or an
  *         offset that is not a multiple of element_bytes; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__memory_wrap(rlo__place *place,
-                                          cl_mem buffer,
-                                          int64_t offset_bytes,
-                                          int64_t bytes,
-                                          int64_t element_bytes,
-                                          cl_event ready,
+RLO_NODISCARD rlo_status rlo__memory_wrap(rlo__place *place, cl_mem buffer, int64_t offset_bytes,
+                                          int64_t bytes, int64_t element_bytes, cl_event ready,
                                           rlo__memory **out);
 
 /**
@@ -54,9 +49,7 @@ RLO_NODISCARD rlo_status rlo__memory_wrap(rlo__place *place,
  * @return RLO_OK; RLO_UNSUPPORTED in a child of fork; RLO_OUT_OF_MEMORY, also
  *         for more than the device's largest buffer; RLO_DEVICE.
  */
-RLO_NODISCARD rlo_status rlo__memory_over_host(rlo__place *place,
-                                               void *host,
-                                               int64_t bytes,
+RLO_NODISCARD rlo_status rlo__memory_over_host(rlo__place *place, void *host, int64_t bytes,
                                                rlo__memory **out_memory);
 
 /** Waits for the command that writes a memory of host memory, after which the
@@ -82,18 +75,13 @@ RLO_NODISCARD rlo_status rlo__memory_check_commands(const rlo__memory *memory);
 RLO_NODISCARD rlo_status rlo__memory_clear(rlo__memory *memory, int64_t bytes);
 
 /** Copy from and to the host. Wait for the copy. */
-RLO_NODISCARD rlo_status rlo__memory_write(rlo__memory *memory,
-                                           const void *data,
-                                           int64_t bytes);
-RLO_NODISCARD rlo_status rlo__memory_read(rlo__memory *memory,
-                                          void *out_data,
-                                          int64_t bytes);
+RLO_NODISCARD rlo_status rlo__memory_write(rlo__memory *memory, const void *data, int64_t bytes);
+RLO_NODISCARD rlo_status rlo__memory_read(rlo__memory *memory, void *out_data, int64_t bytes);
 
 /** Flushes the queue and retains the event after which the data is written;
  *  NULL if it is written already. Whether a command has failed that the data
  *  depends on, and is not the one that writes it, is known only if it has done
  *  so before. */
-RLO_NODISCARD rlo_status rlo__memory_publish(rlo__memory *memory,
-                                             cl_event *out_ready);
+RLO_NODISCARD rlo_status rlo__memory_publish(rlo__memory *memory, cl_event *out_ready);
 
 #endif

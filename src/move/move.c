@@ -46,10 +46,8 @@ void rlo__move_release(rlo__move *move) {
   }
 }
 
-static rlo_status add_step(const rlo__place *place,
-                           const rlo__listed_problem *entry,
-                           const rlo_segment_sum *sum,
-                           const rlo_plan_options *options,
+static rlo_status add_step(const rlo__place *place, const rlo__listed_problem *entry,
+                           const rlo_segment_sum *sum, const rlo_plan_options *options,
                            rlo__move *move) {
   step *s = &move->steps[move->count++];
   s->operand = entry->operand;
@@ -57,19 +55,14 @@ static rlo_status add_step(const rlo__place *place,
   if (place->context == NULL) {
     return rlo__host_mover_create(entry->problem, &s->mover);
   }
-  return sum != NULL ? rlo_plan_create_segment_sum(
-                           place->context, sum, options, &s->plan)
-                     : rlo_plan_create(
-                           place->context, entry->problem, options, &s->plan);
+  return sum != NULL ? rlo_plan_create_segment_sum(place->context, sum, options, &s->plan)
+                     : rlo_plan_create(place->context, entry->problem, options, &s->plan);
 }
 
 /* `sum`: on a device, the one entry stands for this segment sum; else NULL. */
-static rlo_status prepare(const rlo__place *place,
-                          const rlo__listed_problem *entries,
-                          int32_t count,
-                          const rlo_segment_sum *sum,
-                          const rlo_plan_options *options,
-                          rlo__move **out_move) {
+static rlo_status prepare(const rlo__place *place, const rlo__listed_problem *entries,
+                          int32_t count, const rlo_segment_sum *sum,
+                          const rlo_plan_options *options, rlo__move **out_move) {
   rlo__move *made = rlo__alloc(sizeof *made + (size_t)count * sizeof(step));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -86,15 +79,12 @@ fail:
   return status;
 }
 
-rlo_status rlo__move_create(const rlo__place *place,
-                            const rlo_problem_list *list,
-                            const rlo_plan_options *options,
-                            rlo__move **out_move) {
+rlo_status rlo__move_create(const rlo__place *place, const rlo_problem_list *list,
+                            const rlo_plan_options *options, rlo__move **out_move) {
   return prepare(place, list->entries, list->count, NULL, options, out_move);
 }
 
-rlo_status rlo__move_create_segment_sum(const rlo__place *place,
-                                        rlo_segment_sum *sum,
+rlo_status rlo__move_create_segment_sum(const rlo__place *place, rlo_segment_sum *sum,
                                         rlo__move **out_move) {
   if (place->context != NULL) {
     const rlo__listed_problem whole = {NULL, 0, 1};
@@ -102,8 +92,7 @@ rlo_status rlo__move_create_segment_sum(const rlo__place *place,
     rlo_segment_sum_release(sum);
     return RLO_OK;
   }
-  RLO_TRY(
-      rlo__move_create(place, rlo_segment_sum_problems(sum), NULL, out_move));
+  RLO_TRY(rlo__move_create(place, rlo_segment_sum_problems(sum), NULL, out_move));
   (*out_move)->sum = sum;
   return RLO_OK;
 }
@@ -112,17 +101,13 @@ rlo_status rlo__move_create_segment_sum(const rlo__place *place,
 
 /* Prepares a problem and keeps the move under its key, unless another thread
  * has kept an equal one meanwhile. */
-static rlo_status prepare_kept(rlo__place *place,
-                               const rlo_problem *problem,
-                               bool is_aligned,
-                               const rlo__memo_key *key,
-                               rlo__move **out_move) {
+static rlo_status prepare_kept(rlo__place *place, const rlo_problem *problem, bool is_aligned,
+                               const rlo__memo_key *key, rlo__move **out_move) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.is_aligned = is_aligned;
   options.family = place->family;
   options.schedule = place->schedule;
-  const rlo__listed_problem entry = {(rlo_problem *)(uintptr_t)problem,
-                                     0,
+  const rlo__listed_problem entry = {(rlo_problem *)(uintptr_t)problem, 0,
                                      rlo_problem_loads(problem) ? 1 : -1};
   rlo__move *made;
   RLO_TRY(prepare(place, &entry, 1, NULL, &options, &made));
@@ -135,9 +120,7 @@ static rlo_status prepare_kept(rlo__place *place,
   return RLO_OK;
 }
 
-rlo_status rlo__move_get(rlo__place *place,
-                         const rlo_problem *problem,
-                         bool is_aligned,
+rlo_status rlo__move_get(rlo__place *place, const rlo_problem *problem, bool is_aligned,
                          rlo__move **out_move) {
   const size_t count = rlo__record_count(problem);
   int64_t few[128];
@@ -166,9 +149,7 @@ static const rlo__memory *operand_of(void *const *operands, int32_t number) {
   return number >= 0 && operands[number] != NULL ? operands[number] : &nothing;
 }
 
-static rlo_status enqueue(const step *s,
-                          const rlo__memory *src,
-                          const rlo__memory *indices,
+static rlo_status enqueue(const step *s, const rlo__memory *src, const rlo__memory *indices,
                           rlo__memory *dst) {
   rlo__memory *scratch = NULL;
   cl_event event = NULL;
@@ -176,8 +157,7 @@ static rlo_status enqueue(const step *s,
   RLO_TRY(rlo__memory_check_commands(src));
   RLO_TRY(rlo__memory_check_commands(indices));
   if (s->plan->info.scratch_bytes > 0) {
-    RLO_TRY(
-        rlo__memory_create(dst->place, s->plan->info.scratch_bytes, &scratch));
+    RLO_TRY(rlo__memory_create(dst->place, s->plan->info.scratch_bytes, &scratch));
   }
   cl_event waits[2] = {rlo__memory_gate(src)};
   cl_uint num_waits = waits[0] != NULL;
@@ -191,12 +171,8 @@ static rlo_status enqueue(const step *s,
                           .dst = dst->buffer,
                           .dst_offset_bytes = dst->offset_bytes,
                           .scratch = scratch != NULL ? scratch->buffer : NULL};
-  rlo_status status = rlo_enqueue_operands(s->plan,
-                                           dst->place->queue,
-                                           &o,
-                                           num_waits,
-                                           num_waits > 0 ? waits : NULL,
-                                           &event);
+  rlo_status status = rlo_enqueue_operands(s->plan, dst->place->queue, &o, num_waits,
+                                           num_waits > 0 ? waits : NULL, &event);
   /* The next user of the scratch memory comes later on the queue. */
   rlo__memory_free(scratch);
   if (event != NULL) {
@@ -205,26 +181,19 @@ static rlo_status enqueue(const step *s,
   return status;
 }
 
-static rlo_status run_steps(const rlo__move *move,
-                            void *const *operands,
-                            rlo__memory *dst) {
+static rlo_status run_steps(const rlo__move *move, void *const *operands, rlo__memory *dst) {
   for (int32_t n = 0; n < move->count; ++n) {
     const step *s = &move->steps[n];
     const rlo__memory *src = operand_of(operands, s->operand);
     const rlo__memory *indices = operand_of(operands, s->index_operand);
-    RLO_TRY(s->mover != NULL ? rlo__host_mover_run(s->mover,
-                                                   src->host,
-                                                   indices->host,
-                                                   dst->host,
+    RLO_TRY(s->mover != NULL ? rlo__host_mover_run(s->mover, src->host, indices->host, dst->host,
                                                    dst->place->num_threads)
                              : enqueue(s, src, indices, dst));
   }
   return RLO_OK;
 }
 
-rlo_status rlo__move_run(const rlo__move *move,
-                         void *const *operands,
-                         rlo__memory *dst) {
+rlo_status rlo__move_run(const rlo__move *move, void *const *operands, rlo__memory *dst) {
   if (move->sum == NULL) {
     return run_steps(move, operands, dst);
   }
@@ -234,8 +203,8 @@ rlo_status rlo__move_run(const rlo__move *move,
   if (order.host == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = rlo_segment_sum_order_host(
-      move->sum, operand_of(operands, 1)->host, order.host);
+  rlo_status status =
+      rlo_segment_sum_order_host(move->sum, operand_of(operands, 1)->host, order.host);
   if (status == RLO_OK) {
     void *const sources[] = {operands[0], &order};
     status = run_steps(move, sources, dst);
@@ -244,12 +213,7 @@ rlo_status rlo__move_run(const rlo__move *move,
   return status;
 }
 
-rlo_status rlo__move_run_share(const rlo__move *move,
-                               const void *src,
-                               const void *indices,
-                               void *dst,
-                               int32_t share,
-                               int32_t num_shares) {
-  return rlo__host_mover_run_share(
-      move->steps[0].mover, src, indices, dst, share, num_shares);
+rlo_status rlo__move_run_share(const rlo__move *move, const void *src, const void *indices,
+                               void *dst, int32_t share, int32_t num_shares) {
+  return rlo__host_mover_run_share(move->steps[0].mover, src, indices, dst, share, num_shares);
 }

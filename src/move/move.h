@@ -20,15 +20,12 @@ typedef struct rlo__move rlo__move;
  * @return RLO_OK; what rlo_plan_create or rlo__host_mover_create returns, by
  *         which the place refuses; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__move_create(const rlo__place *place,
-                                          const rlo_problem_list *list,
-                                          const rlo_plan_options *options,
-                                          rlo__move **out_move);
+RLO_NODISCARD rlo_status rlo__move_create(const rlo__place *place, const rlo_problem_list *list,
+                                          const rlo_plan_options *options, rlo__move **out_move);
 
 /** Prepares a segment sum, of which the rows and the ids are the operands.
  *  @param sum  taken over, unless this fails. */
-RLO_NODISCARD rlo_status rlo__move_create_segment_sum(const rlo__place *place,
-                                                      rlo_segment_sum *sum,
+RLO_NODISCARD rlo_status rlo__move_create_segment_sum(const rlo__place *place, rlo_segment_sum *sum,
                                                       rlo__move **out_move);
 
 /**
@@ -39,10 +36,8 @@ RLO_NODISCARD rlo_status rlo__move_create_segment_sum(const rlo__place *place,
  * @param is_aligned  as in rlo_plan_options.
  * @return as rlo__move_create.
  */
-RLO_NODISCARD rlo_status rlo__move_get(rlo__place *place,
-                                       const rlo_problem *problem,
-                                       bool is_aligned,
-                                       rlo__move **out_move);
+RLO_NODISCARD rlo_status rlo__move_get(rlo__place *place, const rlo_problem *problem,
+                                       bool is_aligned, rlo__move **out_move);
 
 /** Drops a reference; NULL is legal. */
 void rlo__move_release(rlo__move *move);
@@ -54,17 +49,13 @@ void rlo__move_release(rlo__move *move);
  * failed.
  * @param operands  memories of the place; NULL for 0 bytes.
  */
-RLO_NODISCARD rlo_status rlo__move_run(const rlo__move *move,
-                                       void *const *operands,
+RLO_NODISCARD rlo_status rlo__move_run(const rlo__move *move, void *const *operands,
                                        rlo__memory *dst);
 
 /** Runs one of `num_shares` shares of a move of rlo__move_get on the host.
  *  @return what rlo__host_mover_run_share returns. */
-RLO_NODISCARD rlo_status rlo__move_run_share(const rlo__move *move,
-                                             const void *src,
-                                             const void *indices,
-                                             void *dst,
-                                             int32_t share,
+RLO_NODISCARD rlo_status rlo__move_run_share(const rlo__move *move, const void *src,
+                                             const void *indices, void *dst, int32_t share,
                                              int32_t num_shares);
 
 #endif

@@ -18,17 +18,12 @@ enum {
 static rlo_status open_queue(rlo__place *place, bool is_profiling) {
   const rlo_context *context = place->context;
   cl_int code = CL_SUCCESS;
-  place->queue =
-      clCreateCommandQueue(context->cl_context,
-                           context->cl_device,
-                           is_profiling ? CL_QUEUE_PROFILING_ENABLE : 0,
-                           &code);
+  place->queue = clCreateCommandQueue(context->cl_context, context->cl_device,
+                                      is_profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
   return rlo__cl_error_check("clCreateCommandQueue", code);
 }
 
-rlo_status rlo__place_create(rlo_context *context,
-                             cl_command_queue queue,
-                             bool is_profiling,
+rlo_status rlo__place_create(rlo_context *context, cl_command_queue queue, bool is_profiling,
                              rlo__place **out_place) {
   if (context != NULL) {
     RLO_TRY(rlo__context_check_process(context));
@@ -41,8 +36,7 @@ rlo_status rlo__place_create(rlo_context *context,
   made->num_threads = rlo__thread_processors();
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
-  RLO_TRY_GOTO(
-      rlo__plan_memo_init(&made->moves, (size_t)rlo__thresholds.move_kept));
+  RLO_TRY_GOTO(rlo__plan_memo_init(&made->moves, (size_t)rlo__thresholds.move_kept));
   if (queue != NULL) {
     RLO_TRY_GOTO(RLO_CL(clRetainCommandQueue, queue));
     made->queue = queue;
@@ -79,8 +73,8 @@ void rlo__place_release(rlo__place *place) {
     release_free_buffers(place);
     rlo__mutex_deinit(&place->mutex);
   }
-  const bool is_here = place->context == NULL ||
-                       rlo__context_check_process(place->context) == RLO_OK;
+  const bool is_here =
+      place->context == NULL || rlo__context_check_process(place->context) == RLO_OK;
   /* In a child of fork, events are left alone. */
   for (size_t n = 0; is_here && n < place->num_commands; ++n) {
     clReleaseEvent(place->commands[n].event);
@@ -110,9 +104,7 @@ static cl_mem take_free_buffer(rlo__place *place, int64_t bytes) {
   return found;
 }
 
-rlo_status rlo__place_take_buffer(rlo__place *place,
-                                  int64_t bytes,
-                                  cl_mem *out_buffer) {
+rlo_status rlo__place_take_buffer(rlo__place *place, int64_t bytes, cl_mem *out_buffer) {
   *out_buffer = take_free_buffer(place, bytes);
   if (*out_buffer != NULL) {
     return RLO_OK;
@@ -127,11 +119,10 @@ rlo_status rlo__place_take_buffer(rlo__place *place,
 
 void rlo__place_give_buffer(rlo__place *place, cl_mem buffer, int64_t bytes) {
   rlo__mutex_lock(&place->mutex);
-  const bool is_kept =
-      place->num_free < rlo__thresholds.move_free_buffers &&
-      place->free_bytes + bytes <= place->context->memory_budget_bytes /
-                                       rlo__thresholds.move_free_share &&
-      rlo__context_check_process(place->context) == RLO_OK;
+  const bool is_kept = place->num_free < rlo__thresholds.move_free_buffers &&
+                       place->free_bytes + bytes <=
+                           place->context->memory_budget_bytes / rlo__thresholds.move_free_share &&
+                       rlo__context_check_process(place->context) == RLO_OK;
   if (is_kept) {
     place->free_buffers[place->num_free++] = (rlo__free_buffer){buffer, bytes};
     place->free_bytes += bytes;
@@ -147,13 +138,12 @@ rlo_place_choice rlo_place_choose(const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
   const int64_t large = rlo__thresholds.move_large_bytes;
   if (problem->update == RLO_UPDATE_COMBINE &&
-      (a->is_sequential || (a->src_type == a->dst_type &&
-                            a->dst_unit_bits != problem->unit_bits))) {
+      (a->is_sequential ||
+       (a->src_type == a->dst_type && a->dst_unit_bits != problem->unit_bits))) {
     return RLO_PLACE_HOST_ALONE;
   }
-  return problem->src_bytes > large || problem->dst_bytes > large
-             ? RLO_PLACE_DEVICE
-             : RLO_PLACE_HOST_IS_SOONER;
+  return problem->src_bytes > large || problem->dst_bytes > large ? RLO_PLACE_DEVICE
+                                                                  : RLO_PLACE_HOST_IS_SOONER;
 }
 
 /* ----------------------------------------------------------------- commands */
@@ -161,11 +151,9 @@ rlo_place_choice rlo_place_choose(const rlo_problem *problem) {
 /** All commands until now may have read what number `first` did not write. */
 static void note_failure(rlo__place *place, int64_t first, cl_int code) {
   const rlo__command_range range = {first, place->newest_command};
-  rlo__command_range *last =
-      place->num_failed > 0 ? &place->failed[place->num_failed - 1] : NULL;
+  rlo__command_range *last = place->num_failed > 0 ? &place->failed[place->num_failed - 1] : NULL;
   place->failed_code = code;
-  if (last != NULL &&
-      (first <= last->last || place->num_failed == RLO__PLACE_MAX_FAILED)) {
+  if (last != NULL && (first <= last->last || place->num_failed == RLO__PLACE_MAX_FAILED)) {
     last->last = range.last;
   } else {
     place->failed[place->num_failed++] = range;
@@ -175,11 +163,8 @@ static void note_failure(rlo__place *place, int64_t first, cl_int code) {
 /** The status of a command; what cannot be asked has failed. */
 static cl_int execution_of(cl_event event) {
   cl_int execution = CL_COMPLETE;
-  cl_int code = clGetEventInfo(event,
-                               CL_EVENT_COMMAND_EXECUTION_STATUS,
-                               sizeof execution,
-                               &execution,
-                               NULL);
+  cl_int code =
+      clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof execution, &execution, NULL);
   return code == CL_SUCCESS ? execution : code;
 }
 
@@ -200,8 +185,7 @@ static void settle(rlo__place *place) {
   }
   if (done > 0) {
     place->num_commands -= done;
-    memmove(place->commands,
-            &place->commands[done],
+    memmove(place->commands, &place->commands[done],
             place->num_commands * sizeof place->commands[0]);
   }
 }
@@ -212,13 +196,10 @@ int64_t rlo__place_add_command(rlo__place *place, cl_event event) {
     settle(place);
   }
   const int64_t number = ++place->newest_command;
-  if (rlo__array_reserve(&place->commands,
-                         sizeof place->commands[0],
-                         place->num_commands + 1,
+  if (rlo__array_reserve(&place->commands, sizeof place->commands[0], place->num_commands + 1,
                          &place->commands_capacity) == RLO_OK &&
       clRetainEvent(event) == CL_SUCCESS) {
-    place->commands[place->num_commands++] =
-        (rlo__placed_command){event, number};
+    place->commands[place->num_commands++] = (rlo__placed_command){event, number};
   } else {
     cl_int code = clWaitForEvents(1, &event);
     if (code != CL_SUCCESS) {
@@ -244,13 +225,9 @@ rlo_status rlo__place_check_command(rlo__place *place, int64_t number) {
   const bool is_failed = has_failed(place, number);
   const cl_int code = place->failed_code;
   rlo__mutex_unlock(&place->mutex);
-  return is_failed ? rlo__status_fail_cl(
-                         RLO_DEVICE,
-                         "clGetEventInfo",
-                         code,
-                         "a kernel that this data may depend on has failed "
-                         "with %s (%d)",
-                         rlo__cl_error_name(code),
-                         (int)code)
+  return is_failed ? rlo__status_fail_cl(RLO_DEVICE, "clGetEventInfo", code,
+                                         "a kernel that this data may depend on has failed "
+                                         "with %s (%d)",
+                                         rlo__cl_error_name(code), (int)code)
                    : RLO_OK;
 }

@@ -69,18 +69,15 @@ typedef struct rlo__place {
  * @return RLO_OK; RLO_UNSUPPORTED in a child of fork; RLO_OUT_OF_MEMORY;
  *         RLO_DEVICE.
  */
-RLO_NODISCARD rlo_status rlo__place_create(rlo_context *context,
-                                           cl_command_queue queue,
-                                           bool is_profiling,
-                                           rlo__place **out_place);
+RLO_NODISCARD rlo_status rlo__place_create(rlo_context *context, cl_command_queue queue,
+                                           bool is_profiling, rlo__place **out_place);
 
 /** Every memory must have been freed. Does not wait. NULL is legal. */
 void rlo__place_release(rlo__place *place);
 
 /** Takes a buffer of this size that has no user, or creates one. @return as
  *  rlo_buffer_create. */
-RLO_NODISCARD rlo_status rlo__place_take_buffer(rlo__place *place,
-                                                int64_t bytes,
+RLO_NODISCARD rlo_status rlo__place_take_buffer(rlo__place *place, int64_t bytes,
                                                 cl_mem *out_buffer);
 
 /**
@@ -97,8 +94,7 @@ int64_t rlo__place_add_command(rlo__place *place, cl_event event);
 
 /** Looks at the commands that have completed since. @return RLO_OK; RLO_DEVICE
  *  if `number` is of a command that is taken for failed. 0 is of none. */
-RLO_NODISCARD rlo_status rlo__place_check_command(rlo__place *place,
-                                                  int64_t number);
+RLO_NODISCARD rlo_status rlo__place_check_command(rlo__place *place, int64_t number);
 
 /** Gives a buffer back, for the next user. */
 void rlo__place_give_buffer(rlo__place *place, cl_mem buffer, int64_t bytes);

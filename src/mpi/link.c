@@ -90,10 +90,7 @@ static rlo_status agree(MPI_Comm comm, rlo_status status) {
   int rank = 0;
   int num_ranks = 0;
   if (status != RLO_OK) {
-    (void)snprintf(failure.message,
-                   sizeof failure.message,
-                   "%s",
-                   rlo_error_last()->message);
+    (void)snprintf(failure.message, sizeof failure.message, "%s", rlo_error_last()->message);
   }
   TRY_MPI(MPI_Comm_rank, (comm, &rank));
   TRY_MPI(MPI_Comm_size, (comm, &num_ranks));
@@ -104,8 +101,7 @@ static rlo_status agree(MPI_Comm comm, rlo_status status) {
     return RLO_OK;
   }
   TRY_MPI(MPI_Bcast, (&failure, (int)sizeof failure, MPI_BYTE, lowest, comm));
-  return rlo_error_set(
-      (rlo_status)failure.status, "rank %d: %s", lowest, failure.message);
+  return rlo_error_set((rlo_status)failure.status, "rank %d: %s", lowest, failure.message);
 }
 
 /* --------------------------------------------------------------- transfers */
@@ -120,9 +116,7 @@ static int32_t rank_of(void *payload, int64_t device) {
 }
 
 /* The window that has `data`; -1: none, or the rank is on another machine. */
-static int find_window(const rlo_mpi_link *link,
-                       int32_t rank,
-                       const void *data) {
+static int find_window(const rlo_mpi_link *link, int32_t rank, const void *data) {
   const uintptr_t at = (uintptr_t)data;
   int n = link->num_windows;
   if (n == 0 || link->neighbour_ranks[rank] == MPI_UNDEFINED) {
@@ -130,69 +124,48 @@ static int find_window(const rlo_mpi_link *link,
   }
   do {
     --n;
-  } while (n >= 0 && at - (uintptr_t)link->windows[n].memory >=
-                         (uintptr_t)link->windows[n].bytes);
+  } while (n >= 0 && at - (uintptr_t)link->windows[n].memory >= (uintptr_t)link->windows[n].bytes);
   return n;
 }
 
 /* Sends where the message is, and waits for the answer. */
-static rlo_status start_notice(
-    rlo_mpi_link *link, int32_t slot, int32_t rank, int n, const void *data) {
+static rlo_status start_notice(rlo_mpi_link *link, int32_t slot, int32_t rank, int n,
+                               const void *data) {
   transfer *t = &link->transfers[slot];
   MPI_Request sent;
   t->notice = (notice){slot, n, (const char *)data - link->windows[n].memory};
   TRY_MPI(MPI_Win_sync, (link->windows[n].win));
   TRY_MPI(MPI_Irecv,
-          (NULL,
-           0,
-           MPI_BYTE,
-           link->neighbour_ranks[rank],
-           slot,
-           link->neighbours,
-           &t->request));
+          (NULL, 0, MPI_BYTE, link->neighbour_ranks[rank], slot, link->neighbours, &t->request));
   TRY_MPI(MPI_Isend,
-          (&t->notice,
-           (int)sizeof t->notice,
-           MPI_BYTE,
-           rank,
-           NOTICE_TAG,
-           link->comm,
-           &sent));
+          (&t->notice, (int)sizeof t->notice, MPI_BYTE, rank, NOTICE_TAG, link->comm, &sent));
   /* The answer says that it is done. */
   TRY_MPI(MPI_Request_free, (&sent));
   return RLO_OK;
 }
 
-static rlo_status start_send(void *payload,
-                             int32_t slot,
-                             int32_t rank,
-                             const void *data,
+static rlo_status start_send(void *payload, int32_t slot, int32_t rank, const void *data,
                              int64_t bytes) {
   rlo_mpi_link *link = payload;
   transfer *t = &link->transfers[slot];
   t->expected_bytes = -1;
-  const int n = bytes < rlo__thresholds.mpi_shared_message_bytes
-                    ? -1
-                    : find_window(link, rank, data);
+  const int n =
+      bytes < rlo__thresholds.mpi_shared_message_bytes ? -1 : find_window(link, rank, data);
   if (n >= 0) {
     return start_notice(link, slot, rank, n, data);
   }
-  TRY_MPI(
-      MPI_Isend,
-      (data, (int)bytes, MPI_BYTE, rank, DATA_TAG, link->comm, &t->request));
+  TRY_MPI(MPI_Isend, (data, (int)bytes, MPI_BYTE, rank, DATA_TAG, link->comm, &t->request));
   return RLO_OK;
 }
 
-static rlo_status start_receive(
-    void *payload, int32_t slot, int32_t rank, void *data, int64_t bytes) {
+static rlo_status start_receive(void *payload, int32_t slot, int32_t rank, void *data,
+                                int64_t bytes) {
   rlo_mpi_link *link = payload;
   transfer *t = &link->transfers[slot];
   t->expected_bytes = (int)bytes;
   t->rank = rank;
   t->data = data;
-  TRY_MPI(
-      MPI_Irecv,
-      (data, (int)bytes, MPI_BYTE, rank, MPI_ANY_TAG, link->comm, &t->request));
+  TRY_MPI(MPI_Irecv, (data, (int)bytes, MPI_BYTE, rank, MPI_ANY_TAG, link->comm, &t->request));
   return RLO_OK;
 }
 
@@ -209,15 +182,11 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
   int bytes = 0;
   TRY_MPI(MPI_Get_count, (&received, MPI_BYTE, &bytes));
   t->has_notice = received.MPI_TAG == NOTICE_TAG;
-  const int expected_bytes =
-      t->has_notice ? (int)sizeof t->notice : t->expected_bytes;
+  const int expected_bytes = t->has_notice ? (int)sizeof t->notice : t->expected_bytes;
   t->expected_bytes = -1;
   if (bytes != expected_bytes) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "rank %d sent a message of %d bytes where %d are due",
-                    received.MPI_SOURCE,
-                    bytes,
-                    expected_bytes);
+    return RLO_FAIL(RLO_INTERNAL, "rank %d sent a message of %d bytes where %d are due",
+                    received.MPI_SOURCE, bytes, expected_bytes);
   }
   if (t->has_notice) {
     memcpy(&t->notice, t->data, sizeof t->notice);
@@ -225,9 +194,7 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
   return RLO_OK;
 }
 
-static rlo_status open_message(void *payload,
-                               int32_t slot,
-                               const void **out_data) {
+static rlo_status open_message(void *payload, int32_t slot, const void **out_data) {
   rlo_mpi_link *link = payload;
   const transfer *t = &link->transfers[slot];
   if (!t->has_notice) {
@@ -237,9 +204,8 @@ static rlo_status open_message(void *payload,
   MPI_Aint bytes = 0;
   int unit = 0;
   char *memory = NULL;
-  TRY_MPI(
-      MPI_Win_shared_query,
-      (win, link->neighbour_ranks[t->rank], &bytes, &unit, (void *)&memory));
+  TRY_MPI(MPI_Win_shared_query,
+          (win, link->neighbour_ranks[t->rank], &bytes, &unit, (void *)&memory));
   TRY_MPI(MPI_Win_sync, (win));
   *out_data = memory + t->notice.offset;
   return RLO_OK;
@@ -253,14 +219,8 @@ static rlo_status close_message(void *payload, int32_t slot) {
   }
   MPI_Request sent;
   t->has_notice = false;
-  TRY_MPI(MPI_Isend,
-          (NULL,
-           0,
-           MPI_BYTE,
-           link->neighbour_ranks[t->rank],
-           t->notice.slot,
-           link->neighbours,
-           &sent));
+  TRY_MPI(MPI_Isend, (NULL, 0, MPI_BYTE, link->neighbour_ranks[t->rank], t->notice.slot,
+                      link->neighbours, &sent));
   TRY_MPI(MPI_Request_free, (&sent));
   return RLO_OK;
 }
@@ -271,11 +231,9 @@ static rlo_status close_message(void *payload, int32_t slot) {
 static rlo_status find_neighbours(rlo_mpi_link *link) {
   const int num_ranks = link->functions.num_ranks;
   if (link->neighbour_ranks == NULL) {
-    link->neighbour_ranks =
-        rlo__alloc_array(2 * (size_t)num_ranks, sizeof *link->neighbour_ranks);
+    link->neighbour_ranks = rlo__alloc_array(2 * (size_t)num_ranks, sizeof *link->neighbour_ranks);
   }
-  RLO_TRY(agree(link->comm,
-                link->neighbour_ranks == NULL ? RLO_OUT_OF_MEMORY : RLO_OK));
+  RLO_TRY(agree(link->comm, link->neighbour_ranks == NULL ? RLO_OUT_OF_MEMORY : RLO_OK));
   /* The numbers of all ranks, to be translated. */
   int *ranks = link->neighbour_ranks + num_ranks;
   for (int k = 0; k < num_ranks; ++k) {
@@ -283,14 +241,12 @@ static rlo_status find_neighbours(rlo_mpi_link *link) {
   }
   MPI_Group all;
   MPI_Group few;
-  TRY_MPI(
-      MPI_Comm_split_type,
-      (link->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &link->neighbours));
+  TRY_MPI(MPI_Comm_split_type,
+          (link->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &link->neighbours));
   (void)MPI_Comm_set_errhandler(link->neighbours, MPI_ERRORS_RETURN);
   (void)MPI_Comm_group(link->comm, &all);
   (void)MPI_Comm_group(link->neighbours, &few);
-  (void)MPI_Group_translate_ranks(
-      all, num_ranks, ranks, few, link->neighbour_ranks);
+  (void)MPI_Group_translate_ranks(all, num_ranks, ranks, few, link->neighbour_ranks);
   (void)MPI_Group_free(&all);
   (void)MPI_Group_free(&few);
   return RLO_OK;
@@ -305,15 +261,12 @@ static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
   TRY_MPI(MPI_Info_create, (&info));
   (void)MPI_Info_set(info, "alloc_shared_noncontig", "true");
   /* True if it is made, and if it is locked: on this rank, then on all. */
-  int has[2] = {
-      MPI_Win_allocate_shared(
-          (MPI_Aint)bytes, 1, info, link->neighbours, &w->memory, &w->win) ==
-      MPI_SUCCESS};
+  int has[2] = {MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, link->neighbours, &w->memory,
+                                        &w->win) == MPI_SUCCESS};
   has[1] = has[0] && MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win) == MPI_SUCCESS;
   const bool is_locked = has[1];
   (void)MPI_Info_free(&info);
-  TRY_MPI(MPI_Allreduce,
-          (MPI_IN_PLACE, has, 2, MPI_INT, MPI_MIN, link->neighbours));
+  TRY_MPI(MPI_Allreduce, (MPI_IN_PLACE, has, 2, MPI_INT, MPI_MIN, link->neighbours));
   w->bytes = bytes;
   link->num_windows += has[1];
   link->has_no_more = !has[1];
@@ -321,8 +274,7 @@ static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
     (void)MPI_Win_unlock_all(w->win);
   }
   /* All ranks free a window together: one that some did not get stays. */
-  return has[0] && !has[1] ? check_call(MPI_Win_free(&w->win), "MPI_Win_free")
-                           : RLO_OK;
+  return has[0] && !has[1] ? check_call(MPI_Win_free(&w->win), "MPI_Win_free") : RLO_OK;
 }
 
 /* The exchanges of a link run one at a time and so need one window, the
@@ -335,8 +287,7 @@ static rlo_status share(void *payload, int64_t bytes, void **out_memory) {
     bytes = 0;
   }
   int64_t most = bytes;
-  TRY_MPI(MPI_Allreduce,
-          (MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, link->comm));
+  TRY_MPI(MPI_Allreduce, (MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, link->comm));
   if (most == 0) {
     return RLO_OK;
   }
@@ -372,46 +323,35 @@ static rlo_status check_running(void) {
   int is_ended = 0;
   (void)MPI_Initialized(&is_begun);
   (void)MPI_Finalized(&is_ended);
-  return is_begun != 0 && is_ended == 0
-             ? RLO_OK
-             : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "MPI is not %s",
-                        is_begun == 0 ? "initialised"
-                                      : "usable any more: it "
-                                        "was finalized");
+  return is_begun != 0 && is_ended == 0 ? RLO_OK
+                                        : RLO_FAIL(RLO_INVALID_ARGUMENT, "MPI is not %s",
+                                                   is_begun == 0 ? "initialised"
+                                                                 : "usable any more: it "
+                                                                   "was finalized");
 }
 
-static rlo_status read_options(const rlo_mpi_link_options *options,
-                               int num_ranks,
+static rlo_status read_options(const rlo_mpi_link_options *options, int num_ranks,
                                rlo_mpi_link_options *out) {
-  RLO_TRY(rlo__options_read("MPI link options",
-                            "RLO_MPI_LINK_OPTIONS_INIT",
-                            options,
-                            out,
+  RLO_TRY(rlo__options_read("MPI link options", "RLO_MPI_LINK_OPTIONS_INIT", options, out,
                             sizeof *out));
   if (out->devices_per_rank < 0 || out->num_devices < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%" PRId64 " devices to a rank and ranks of %" PRId64
                     " devices: neither may be negative",
-                    out->devices_per_rank,
-                    out->num_devices);
+                    out->devices_per_rank, out->num_devices);
   }
   RLO_REQUIRE_LIST(out->ranks, out->num_devices);
   for (int64_t k = 0; k < out->num_devices; ++k) {
     if (out->ranks[k] < 0 || out->ranks[k] >= num_ranks) {
       return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "device %" PRId64 " is that of rank %" PRId32
-                      ", which is outside 0..%d",
-                      k,
-                      out->ranks[k],
-                      num_ranks - 1);
+                      "device %" PRId64 " is that of rank %" PRId32 ", which is outside 0..%d", k,
+                      out->ranks[k], num_ranks - 1);
     }
   }
   return RLO_OK;
 }
 
-static rlo_status fill_link(MPI_Comm comm,
-                            const rlo_mpi_link_options *options,
+static rlo_status fill_link(MPI_Comm comm, const rlo_mpi_link_options *options,
                             rlo_mpi_link *link) {
   int rank = 0;
   int num_ranks = 0;
@@ -460,8 +400,7 @@ static rlo_status check_equal(const rlo_mpi_link *link) {
   TRY_MPI(MPI_Allreduce, (both, least, 2, MPI_UINT64_T, MPI_MIN, link->comm));
   return least[0] == ~least[1]
              ? RLO_OK
-             : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "the ranks differ in which rank runs which device");
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "the ranks differ in which rank runs which device");
 }
 
 static void free_link(rlo_mpi_link *link) {
@@ -472,8 +411,7 @@ static void free_link(rlo_mpi_link *link) {
   }
 }
 
-rlo_status rlo_mpi_link_create(MPI_Comm comm,
-                               const rlo_mpi_link_options *options,
+rlo_status rlo_mpi_link_create(MPI_Comm comm, const rlo_mpi_link_options *options,
                                rlo_mpi_link **out_link) {
   RLO_REQUIRE(out_link);
   *out_link = NULL;
@@ -485,8 +423,7 @@ rlo_status rlo_mpi_link_create(MPI_Comm comm,
   TRY_MPI(MPI_Comm_dup, (comm, &ours));
   (void)MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
   rlo_mpi_link *link = rlo__alloc(sizeof *link);
-  rlo_status status =
-      link == NULL ? RLO_OUT_OF_MEMORY : fill_link(ours, options, link);
+  rlo_status status = link == NULL ? RLO_OUT_OF_MEMORY : fill_link(ours, options, link);
   status = agree(ours, status);
   if (status == RLO_OK && link != NULL) {
     link->comm = ours;
@@ -523,10 +460,8 @@ rlo_status rlo_mpi_agree(rlo_mpi_link *link, rlo_status status) {
 /* -------------------------------------------------------------------- once */
 
 /* Gives each rank the numbers of as many devices as any rank has. */
-static rlo_status number_devices(rlo_mpi_link *link,
-                                 const rlo_exchange_member *members,
-                                 int64_t num_members,
-                                 int64_t *out_message_bytes) {
+static rlo_status number_devices(rlo_mpi_link *link, const rlo_exchange_member *members,
+                                 int64_t num_members, int64_t *out_message_bytes) {
   bool is_on_host = true;
   for (int64_t k = 0; members != NULL && k < num_members; ++k) {
     is_on_host = is_on_host && members[k].context == NULL;
@@ -535,15 +470,12 @@ static rlo_status number_devices(rlo_mpi_link *link,
   int64_t most[2];
   TRY_MPI(MPI_Allreduce, (mine, most, 2, MPI_INT64_T, MPI_MAX, link->comm));
   link->devices_per_rank = most[0];
-  *out_message_bytes =
-      most[1] == 0 ? rlo__thresholds.mpi_host_message_bytes : 0;
+  *out_message_bytes = most[1] == 0 ? rlo__thresholds.mpi_host_message_bytes : 0;
   return RLO_OK;
 }
 
-static rlo_status run_once(rlo_mpi_link *link,
-                           rlo_redistribution *plan,
-                           const rlo_exchange_member *members,
-                           int64_t num_members,
+static rlo_status run_once(rlo_mpi_link *link, rlo_redistribution *plan,
+                           const rlo_exchange_member *members, int64_t num_members,
                            const rlo_exchange_memory *memories) {
   /* A window takes longer to make than it gains once. */
   rlo_exchange_link functions = link->functions;
@@ -563,10 +495,8 @@ static rlo_status run_once(rlo_mpi_link *link,
   return status;
 }
 
-rlo_status rlo_mpi_redistribute(MPI_Comm comm,
-                                rlo_redistribution *plan,
-                                const rlo_exchange_member *members,
-                                int64_t num_members,
+rlo_status rlo_mpi_redistribute(MPI_Comm comm, rlo_redistribution *plan,
+                                const rlo_exchange_member *members, int64_t num_members,
                                 const rlo_exchange_memory *memories) {
   rlo_mpi_link *link = NULL;
   RLO_TRY(rlo_mpi_link_create(comm, NULL, &link));

@@ -8,17 +8,13 @@
 
 static rlo_status check_rank(int32_t rank) {
   if (rank < 0 || rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the result would have rank %d; the limit is %d",
-                    rank,
+    return RLO_FAIL(RLO_UNSUPPORTED, "the result would have rank %d; the limit is %d", rank,
                     RLO_MAX_RANK);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__ops_shape_like(const rlo_shape *src,
-                               const int64_t *dims,
-                               int32_t rank,
+rlo_status rlo__ops_shape_like(const rlo_shape *src, const int64_t *dims, int32_t rank,
                                rlo_shape *out_shape) {
   RLO_TRY(check_rank(rank));
   rlo_layout layout = rlo_layout_row_major(rank);
@@ -26,28 +22,18 @@ rlo_status rlo__ops_shape_like(const rlo_shape *src,
   return rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, out_shape);
 }
 
-rlo_status rlo__ops_check_result(const char *prefix,
-                                 const char *name,
-                                 const rlo_shape *result,
+rlo_status rlo__ops_check_result(const char *prefix, const char *name, const rlo_shape *result,
                                  const rlo_shape *dst) {
   if (dst->rank != result->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s%s has rank %d, the destination rank %d",
-                    prefix,
-                    name,
-                    result->rank,
-                    dst->rank);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s%s has rank %d, the destination rank %d", prefix, name,
+                    result->rank, dst->rank);
   }
   for (int32_t k = 0; k < dst->rank; ++k) {
     if (dst->dims[k] != result->dims[k]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "%sdimension %d of %s is %lld, of the destination %lld; "
                       "they must be equal",
-                      prefix,
-                      k,
-                      name,
-                      (long long)result->dims[k],
-                      (long long)dst->dims[k]);
+                      prefix, k, name, (long long)result->dims[k], (long long)dst->dims[k]);
     }
   }
   return RLO_OK;
@@ -63,9 +49,7 @@ void rlo__step_begin(const rlo_chain *chain, rlo__index_step *out_step) {
   }
 }
 
-rlo_status rlo__step_set_dims(rlo__index_step *step,
-                              const int64_t *dims,
-                              int32_t rank) {
+rlo_status rlo__step_set_dims(rlo__index_step *step, const int64_t *dims, int32_t rank) {
   RLO_TRY(check_rank(rank));
   step->result_rank = rank;
   for (int32_t k = 0; k < rank; ++k) {
@@ -79,8 +63,8 @@ static rlo_status reserve_step(rlo__chain_part *part) {
     return RLO_OK;
   }
   int32_t capacity = part->capacity == 0 ? 4 : 2 * part->capacity;
-  rlo__index_step *steps = rlo__alloc_resize(
-      part->steps, (size_t)part->capacity, (size_t)capacity, sizeof *steps);
+  rlo__index_step *steps =
+      rlo__alloc_resize(part->steps, (size_t)part->capacity, (size_t)capacity, sizeof *steps);
   if (steps == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -90,9 +74,7 @@ static rlo_status reserve_step(rlo__chain_part *part) {
 }
 
 /* Appends a step to the parts from `first` on. */
-static rlo_status append_from(rlo_chain *chain,
-                              int32_t first,
-                              const rlo__index_step *step) {
+static rlo_status append_from(rlo_chain *chain, int32_t first, const rlo__index_step *step) {
   for (int32_t p = first; p < chain->num_parts; ++p) {
     RLO_TRY(reserve_step(&chain->parts[p]));
   }
@@ -107,16 +89,13 @@ static rlo_status append_from(rlo_chain *chain,
 
 rlo_status rlo__chain_append(rlo_chain *chain, const rlo__index_step *step) {
   rlo_shape result;
-  RLO_TRY(rlo__ops_shape_like(
-      &chain->shape, step->result_dims, step->result_rank, &result));
+  RLO_TRY(rlo__ops_shape_like(&chain->shape, step->result_dims, step->result_rank, &result));
   RLO_TRY(append_from(chain, 0, step));
   chain->shape = result;
   return RLO_OK;
 }
 
-rlo_status rlo__chain_append_box(rlo_chain *chain,
-                                 int32_t first,
-                                 int64_t size,
+rlo_status rlo__chain_append_box(rlo_chain *chain, int32_t first, int64_t size,
                                  rlo__index_rule rule) {
   rlo__index_step step;
   rlo__step_begin(chain, &step);
@@ -134,13 +113,10 @@ rlo_status rlo__chain_set_size(rlo_chain *chain, int32_t dim, int64_t size) {
   return rlo__ops_shape_like(&before, before.dims, before.rank, &chain->shape);
 }
 
-static rlo_status copy_part(const rlo__chain_part *part,
-                            int32_t first_operand,
-                            int64_t first_id,
+static rlo_status copy_part(const rlo__chain_part *part, int32_t first_operand, int64_t first_id,
                             rlo__chain_part *out) {
   out->operand = first_operand + part->operand;
-  out->steps =
-      rlo__alloc_array((size_t)part->num_steps + 1, sizeof *out->steps);
+  out->steps = rlo__alloc_array((size_t)part->num_steps + 1, sizeof *out->steps);
   if (out->steps == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -156,27 +132,20 @@ static rlo_status copy_part(const rlo__chain_part *part,
 
 /* Appends copies of another chain's parts; its operands are numbered from
  * `first_operand` on. */
-static rlo_status copy_parts(rlo_chain *chain,
-                             const rlo_chain *other,
-                             int32_t first_operand) {
+static rlo_status copy_parts(rlo_chain *chain, const rlo_chain *other, int32_t first_operand) {
   int32_t num_parts = chain->num_parts + other->num_parts;
   if (num_parts > RLO_CHAIN_MAX_PARTS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the chain would have %d parts; the limit is %d",
-                    num_parts,
+    return RLO_FAIL(RLO_UNSUPPORTED, "the chain would have %d parts; the limit is %d", num_parts,
                     RLO_CHAIN_MAX_PARTS);
   }
-  rlo__chain_part *parts = rlo__alloc_resize(
-      chain->parts, (size_t)chain->num_parts, (size_t)num_parts, sizeof *parts);
+  rlo__chain_part *parts =
+      rlo__alloc_resize(chain->parts, (size_t)chain->num_parts, (size_t)num_parts, sizeof *parts);
   if (parts == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   chain->parts = parts;
   for (int32_t p = 0; p < other->num_parts; ++p) {
-    RLO_TRY(copy_part(&other->parts[p],
-                      first_operand,
-                      chain->next_id,
-                      &parts[chain->num_parts]));
+    RLO_TRY(copy_part(&other->parts[p], first_operand, chain->next_id, &parts[chain->num_parts]));
     ++chain->num_parts;
   }
   chain->next_id += other->next_id;
@@ -186,35 +155,27 @@ static rlo_status copy_parts(rlo_chain *chain,
 /* Appends copies of the parts and operands of another chain. */
 static rlo_status take_parts(rlo_chain *chain, const rlo_chain *other) {
   int32_t num_operands = chain->num_operands + other->num_operands;
-  rlo_shape *operands = rlo__alloc_resize(chain->operands,
-                                          (size_t)chain->num_operands,
-                                          (size_t)num_operands,
-                                          sizeof *operands);
+  rlo_shape *operands = rlo__alloc_resize(chain->operands, (size_t)chain->num_operands,
+                                          (size_t)num_operands, sizeof *operands);
   if (operands == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   chain->operands = operands;
-  memcpy(operands + chain->num_operands,
-         other->operands,
+  memcpy(operands + chain->num_operands, other->operands,
          (size_t)other->num_operands * sizeof *operands);
   RLO_TRY(copy_parts(chain, other, chain->num_operands));
   chain->num_operands = num_operands;
   return RLO_OK;
 }
 
-rlo_status rlo__chain_add_box(rlo_chain *chain,
-                              const rlo_chain *other,
-                              bool is_copy,
-                              int64_t size,
+rlo_status rlo__chain_add_box(rlo_chain *chain, const rlo_chain *other, bool is_copy, int64_t size,
                               rlo__index_rule rule) {
   int32_t first = chain->num_parts;
   RLO_TRY(is_copy ? copy_parts(chain, other, 0) : take_parts(chain, other));
   return rlo__chain_append_box(chain, first, size, rule);
 }
 
-rlo_status rlo__chain_end_trial(rlo_chain *chain,
-                                rlo_chain *trial,
-                                rlo_status status) {
+rlo_status rlo__chain_end_trial(rlo_chain *chain, rlo_chain *trial, rlo_status status) {
   if (status == RLO_OK) {
     rlo_chain saved = *chain;
     *chain = *trial;
@@ -242,8 +203,7 @@ rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {
   chain->operands[0] = *operand;
   chain->num_operands = 1;
   chain->num_parts = 1;
-  RLO_TRY_GOTO(rlo__ops_shape_like(
-      operand, operand->dims, operand->rank, &chain->shape));
+  RLO_TRY_GOTO(rlo__ops_shape_like(operand, operand->dims, operand->rank, &chain->shape));
   *out_chain = chain;
   return RLO_OK;
 fail:

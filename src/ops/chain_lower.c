@@ -43,8 +43,7 @@ typedef struct lowering {
 } lowering;
 
 /* A fill is a value of the result, so it must not need computation. */
-static rlo_status check_fills(const rlo_chain *chain,
-                              const rlo_shape *dst,
+static rlo_status check_fills(const rlo_chain *chain, const rlo_shape *dst,
                               const rlo_combine_options *options) {
   if (dst->dtype == chain->shape.dtype && rlo__ops_is_plain(options)) {
     return RLO_OK;
@@ -63,8 +62,8 @@ static rlo_status check_fills(const rlo_chain *chain,
 }
 
 static rlo_status emit(lowering *l, const rlo_problem *problem) {
-  return rlo__problem_list_add(
-      l->list, l->chain->parts[l->part].operand, l->index_operand, problem);
+  return rlo__problem_list_add(l->list, l->chain->parts[l->part].operand, l->index_operand,
+                               problem);
 }
 
 /* Emits the problem that reads the operand, and computes if the options ask for
@@ -72,12 +71,8 @@ static rlo_status emit(lowering *l, const rlo_problem *problem) {
 static rlo_status emit_move(lowering *l) {
   int32_t operand = l->chain->parts[l->part].operand;
   bool has_sum = l->problem.num_axes > l->cells.num_axes;
-  RLO_TRY(rlo__ops_combine(&l->chain->operands[operand],
-                           l->dst,
-                           &l->options,
-                           l->cells_index,
-                           has_sum,
-                           &l->problem));
+  RLO_TRY(rlo__ops_combine(&l->chain->operands[operand], l->dst, &l->options, l->cells_index,
+                           has_sum, &l->problem));
   return emit(l, &l->problem);
 }
 
@@ -100,10 +95,7 @@ static bool is_shared(const lowering *l, int32_t depth) {
   return false;
 }
 
-static void close_group(lowering *l,
-                        int32_t first,
-                        int32_t depth,
-                        rlo__out_of_bounds out_of_bounds,
+static void close_group(lowering *l, int32_t first, int32_t depth, rlo__out_of_bounds out_of_bounds,
                         const uint8_t *fill) {
   if (l->guards.count == first && !l->guards.never_holds) {
     return;
@@ -165,8 +157,7 @@ static rlo_status load_index(lowering *l) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the chain gathers with operand %d and with operand %d; "
                     "one movement loads from one array of indices",
-                    l->index_operand,
-                    step->gather_operand);
+                    l->index_operand, step->gather_operand);
   }
   l->index_operand = step->gather_operand;
   rlo_form *index = rlo__alloc_array((size_t)indices->rank + 1, sizeof *index);
@@ -174,18 +165,13 @@ static rlo_status load_index(lowering *l) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t k = 0; k < indices->rank; ++k) {
-    int32_t at =
-        k < step->batch_dims ? k : step->gather_dim + k - step->batch_dims;
+    int32_t at = k < step->batch_dims ? k : step->gather_dim + k - step->batch_dims;
     index[k] = l->index[at];
   }
   rlo_status status;
   RLO_TRY_GOTO(rlo__address_make(indices, &l->address));
-  RLO_TRY_GOTO(rlo__lower_load(indices,
-                               &l->address,
-                               index,
-                               step->dims[step->gather_dim],
-                               &l->problem,
-                               &l->index[step->result_rank]));
+  RLO_TRY_GOTO(rlo__lower_load(indices, &l->address, index, step->dims[step->gather_dim],
+                               &l->problem, &l->index[step->result_rank]));
 fail:
   rlo__free(index);
   return status;
@@ -205,20 +191,16 @@ static rlo_status walk_back(lowering *l, rlo_shape *operand) {
     }
     int32_t first = l->guards.count;
     RLO_TRY(rlo__index_step_back(&l->step, &l->problem, l->index, &l->guards));
-    close_group(
-        l, first, part->num_steps - s, l->step.out_of_bounds, l->step.fill);
+    close_group(l, first, part->num_steps - s, l->step.out_of_bounds, l->step.fill);
   }
   return RLO_OK;
 }
 
-static rlo_status put_group(const lowering *l,
-                            const group *g,
-                            rlo_problem *problem,
+static rlo_status put_group(const lowering *l, const group *g, rlo_problem *problem,
                             rlo_guard_kind kind) {
   for (int32_t n = g->first; n < g->end; ++n) {
     const rlo_guard *guard = &l->guards.guards[n];
-    RLO_TRY(rlo__rewrite_add_guard(
-        problem, "the chain", kind, &guard->form, guard->limit));
+    RLO_TRY(rlo__rewrite_add_guard(problem, "the chain", kind, &guard->form, guard->limit));
   }
   return RLO_OK;
 }
@@ -237,8 +219,7 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   memcpy(problem->fill, fill, sizeof problem->fill);
   problem->read_bytes = 0;
   (void)rlo__rewrite_drop_unused_terms(problem);
-  rlo_status status =
-      rlo__rewrite_add_guard(problem, "the chain", RLO_GUARD_PAD, &zero, 0);
+  rlo_status status = rlo__rewrite_add_guard(problem, "the chain", RLO_GUARD_PAD, &zero, 0);
   if (status == RLO_OK) {
     status = emit(l, problem);
   }
@@ -307,8 +288,7 @@ static rlo_status lower_part(lowering *l) {
   if (extent.element_bits != dst_extent.element_bits) {
     most = rlo__ceil_div(most, dst_extent.element_bits) * extent.element_bits;
   }
-  if (l->problem.read_bytes > most &&
-      l->problem.num_axes == l->cells.num_axes) {
+  if (l->problem.read_bytes > most && l->problem.num_axes == l->cells.num_axes) {
     l->problem.read_bytes = most;
   }
   if (l->chain->num_parts > 1 && l->problem.written_bytes > extent.bytes) {
@@ -319,8 +299,7 @@ static rlo_status lower_part(lowering *l) {
 
 static rlo_status lower(lowering *l) {
   RLO_TRY(rlo__address_make(l->dst, &l->address));
-  RLO_TRY(
-      rlo__lower_destination(l->dst, &l->address, &l->cells, l->cells_index));
+  RLO_TRY(rlo__lower_destination(l->dst, &l->address, &l->cells, l->cells_index));
   if (rlo_problem_is_empty(&l->cells)) {
     return RLO_OK;
   }
@@ -330,10 +309,8 @@ static rlo_status lower(lowering *l) {
   return RLO_OK;
 }
 
-static rlo_status lower_chain(const rlo_chain *chain,
-                              const rlo_shape *dst,
-                              const rlo_combine_options *options,
-                              rlo_problem_list **out_list) {
+static rlo_status lower_chain(const rlo_chain *chain, const rlo_shape *dst,
+                              const rlo_combine_options *options, rlo_problem_list **out_list) {
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo_problem_list *list = rlo__alloc(sizeof *list);
   lowering *l = rlo__alloc(sizeof *l);
@@ -353,10 +330,8 @@ static rlo_status lower_chain(const rlo_chain *chain,
   return RLO_OK;
 }
 
-rlo_status rlo_chain_combine(const rlo_chain *chain,
-                             const rlo_shape *dst,
-                             const rlo_combine_options *options,
-                             rlo_problem_list **out_list) {
+rlo_status rlo_chain_combine(const rlo_chain *chain, const rlo_shape *dst,
+                             const rlo_combine_options *options, rlo_problem_list **out_list) {
   RLO_REQUIRE(out_list);
   *out_list = NULL;
   RLO_REQUIRE(chain);
@@ -369,18 +344,15 @@ rlo_status rlo_chain_combine(const rlo_chain *chain,
   return lower_chain(chain, dst, &known, out_list);
 }
 
-rlo_status rlo_chain_lower(const rlo_chain *chain,
-                           const rlo_shape *dst,
+rlo_status rlo_chain_lower(const rlo_chain *chain, const rlo_shape *dst,
                            rlo_problem_list **out_list) {
   RLO_REQUIRE(out_list);
   *out_list = NULL;
   RLO_REQUIRE(chain);
   if (dst != NULL && dst->dtype != chain->shape.dtype) {
     RLO_TRY(rlo_shape_validate(dst));
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the chain holds %s, the destination %s",
-                    rlo_dtype_name(chain->shape.dtype),
-                    rlo_dtype_name(dst->dtype));
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the chain holds %s, the destination %s",
+                    rlo_dtype_name(chain->shape.dtype), rlo_dtype_name(dst->dtype));
   }
   return rlo_chain_combine(chain, dst, NULL, out_list);
 }

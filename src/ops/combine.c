@@ -12,33 +12,27 @@
 #include "ops/chain.h"
 
 bool rlo__ops_is_plain(const rlo_combine_options *options) {
-  return rlo__factor_equal(options->alpha, 1.0) &&
-         rlo__factor_equal(options->beta, 0.0) && options->num_steps == 0;
+  return rlo__factor_equal(options->alpha, 1.0) && rlo__factor_equal(options->beta, 0.0) &&
+         options->num_steps == 0;
 }
 
 rlo_status rlo__ops_read_options(const rlo_combine_options *options,
                                  rlo_combine_options *out_options) {
   *out_options = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read("combine options",
-                            "RLO_COMBINE_OPTIONS_INIT",
-                            options,
-                            out_options,
+  RLO_TRY(rlo__options_read("combine options", "RLO_COMBINE_OPTIONS_INIT", options, out_options,
                             sizeof *out_options));
   RLO_TRY(rlo__factor_check("alpha", out_options->alpha));
   return rlo__factor_check("beta", out_options->beta);
 }
 
-static rlo_status list_steps(const rlo_combine_options *options,
-                             rlo_arithmetic *arithmetic) {
-  int32_t limit = RLO_MAX_ELEMENT_STEPS -
-                  !rlo__factor_equal(options->alpha, 1.0) -
+static rlo_status list_steps(const rlo_combine_options *options, rlo_arithmetic *arithmetic) {
+  int32_t limit = RLO_MAX_ELEMENT_STEPS - !rlo__factor_equal(options->alpha, 1.0) -
                   !rlo__factor_equal(options->beta, 0.0);
   if (options->num_steps < 0 || options->num_steps > limit) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%d element-wise steps beside alpha and beta; the limit is "
                     "%d",
-                    options->num_steps,
-                    limit);
+                    options->num_steps, limit);
   }
   rlo__arithmetic_append(arithmetic, RLO_ELEMENT_SCALE, options->alpha);
   for (int32_t s = 0; s < options->num_steps; ++s) {
@@ -49,10 +43,8 @@ static rlo_status list_steps(const rlo_combine_options *options,
 }
 
 /* Places the operand of a step along its dimension. */
-static rlo_status lower_operand(const rlo_shape *dst,
-                                const rlo_combine_options *options,
-                                const rlo_form *index,
-                                rlo_problem *problem) {
+static rlo_status lower_operand(const rlo_shape *dst, const rlo_combine_options *options,
+                                const rlo_form *index, rlo_problem *problem) {
   bool has_operand = false;
   for (int32_t s = 0; s < options->num_steps; ++s) {
     const rlo__element_info *info = rlo__element_info_of(options->steps[s].op);
@@ -63,24 +55,18 @@ static rlo_status lower_operand(const rlo_shape *dst,
   }
   int32_t dim = options->operand_dim;
   if (dim < 0 || dim >= dst->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "an operand along dimension %d of a destination of rank %d",
-                    dim,
-                    dst->rank);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "an operand along dimension %d of a destination of rank %d",
+                    dim, dst->rank);
   }
   if (!rlo_problem_loads(problem)) {
-    problem->index_bits =
-        rlo_dtype_value_bits(rlo__arithmetic_operand_type(problem));
+    problem->index_bits = rlo_dtype_value_bits(rlo__arithmetic_operand_type(problem));
     problem->index_bytes = dst->dims[dim] * (problem->index_bits / 8);
   }
   return rlo__lower_operand_at(problem, &index[dim]);
 }
 
-rlo_status rlo__ops_combine(const rlo_shape *src,
-                            const rlo_shape *dst,
-                            const rlo_combine_options *options,
-                            const rlo_form *index,
-                            bool has_sum,
+rlo_status rlo__ops_combine(const rlo_shape *src, const rlo_shape *dst,
+                            const rlo_combine_options *options, const rlo_form *index, bool has_sum,
                             rlo_problem *problem) {
   rlo_shape_extent from;
   rlo_shape_extent to;
@@ -92,11 +78,10 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
   }
   problem->update = RLO_UPDATE_COMBINE;
   problem->unit_bits = (int32_t)from.element_bits;
-  problem->arithmetic =
-      (rlo_arithmetic){.src_type = src->dtype,
-                       .dst_type = dst->dtype,
-                       .compute_type = options->compute_type,
-                       .dst_unit_bits = (int32_t)to.element_bits};
+  problem->arithmetic = (rlo_arithmetic){.src_type = src->dtype,
+                                         .dst_type = dst->dtype,
+                                         .compute_type = options->compute_type,
+                                         .dst_unit_bits = (int32_t)to.element_bits};
   RLO_TRY(list_steps(options, &problem->arithmetic));
   RLO_TRY(lower_operand(dst, options, index, problem));
   if (rlo__problem_reads_cells(problem) &&
@@ -108,9 +93,7 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
 
 rlo_status rlo__ops_check_addable(const char *operation, rlo_dtype dtype) {
   if (!rlo__arithmetic_is_addable(dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: values of type %s are not added up",
-                    operation,
+    return RLO_FAIL(RLO_UNSUPPORTED, "%s: values of type %s are not added up", operation,
                     rlo_dtype_name(dtype));
   }
   return RLO_OK;
@@ -123,9 +106,7 @@ rlo_status rlo__ops_check_exact(const char *operation, const rlo_chain *chain) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "%s: the chain has converted %s to %s, which rounds; "
                       "a chain rounds once, at its end",
-                      operation,
-                      rlo_dtype_name(from),
-                      rlo_dtype_name(chain->shape.dtype));
+                      operation, rlo_dtype_name(from), rlo_dtype_name(chain->shape.dtype));
     }
   }
   return RLO_OK;

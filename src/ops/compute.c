@@ -14,8 +14,7 @@ rlo_status rlo_chain_convert(rlo_chain *chain, rlo_dtype dtype) {
   const rlo_shape *src = &chain->shape;
   const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
   if (info == NULL) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "convert: %d is not an element type", (int)dtype);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "convert: %d is not an element type", (int)dtype);
   }
   if (dtype == src->dtype) {
     return RLO_OK;
@@ -50,17 +49,13 @@ static rlo_status check_chain(const rlo_chain *chain) {
   }
   for (int32_t s = 0; s < chain->parts[0].num_steps; ++s) {
     if (chain->parts[0].steps[s].out_of_bounds == RLO__OOB_FILL) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "sum: the chain pads; a fill has no part in a sum");
+      return RLO_FAIL(RLO_UNSUPPORTED, "sum: the chain pads; a fill has no part in a sum");
     }
   }
   return RLO_OK;
 }
 
-rlo_status rlo_chain_sum(rlo_chain *chain,
-                         const int32_t *dims,
-                         int32_t count,
-                         bool keep_dims) {
+rlo_status rlo_chain_sum(rlo_chain *chain, const int32_t *dims, int32_t count, bool keep_dims) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(dims, count);
   rlo__dim_set summed;
@@ -95,11 +90,8 @@ rlo_status rlo_chain_sum(rlo_chain *chain,
 
 /* -------------------------------------------------------------------- add_n */
 
-static rlo_status lower(const rlo_shape *const *srcs,
-                        int32_t count,
-                        const rlo_shape *dst,
-                        rlo_problem *problem,
-                        rlo_problem_list *list) {
+static rlo_status lower(const rlo_shape *const *srcs, int32_t count, const rlo_shape *dst,
+                        rlo_problem *problem, rlo_problem_list *list) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   for (int32_t n = 0; n < count; ++n) {
     options.beta = n > 0 ? 1.0 : 0.0;
@@ -109,17 +101,14 @@ static rlo_status lower(const rlo_shape *const *srcs,
   return RLO_OK;
 }
 
-rlo_status rlo_add_n_lower(const rlo_shape *const *srcs,
-                           int32_t count,
-                           const rlo_shape *dst,
+rlo_status rlo_add_n_lower(const rlo_shape *const *srcs, int32_t count, const rlo_shape *dst,
                            rlo_problem_list **out_list) {
   RLO_REQUIRE(out_list);
   *out_list = NULL;
   RLO_REQUIRE(srcs, dst);
   RLO_REQUIRE_EACH(srcs, count);
   if (count < 1) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "add_n: %d arrays; at least 1 is needed", count);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "add_n: %d arrays; at least 1 is needed", count);
   }
   if (count > 1) {
     RLO_TRY(rlo__ops_check_addable("add_n", dst->dtype));

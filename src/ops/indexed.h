@@ -21,16 +21,12 @@ RLO_NODISCARD rlo_status rlo__ops_check_indices(const rlo__indexed_words *words,
 /** RLO_OK if the first `batch_dims` dimensions of both are equal and precede
  * `dim`; else RLO_OUT_OF_RANGE or RLO_INVALID_ARGUMENT. */
 RLO_NODISCARD rlo_status rlo__ops_check_batch(const rlo__indexed_words *words,
-                                              const rlo_shape *array,
-                                              const rlo_shape *indices,
-                                              int32_t dim,
-                                              int32_t batch_dims);
+                                              const rlo_shape *array, const rlo_shape *indices,
+                                              int32_t dim, int32_t batch_dims);
 
 /** RLO_OK if rlo_chain_gather takes these shapes; its statuses. */
 RLO_NODISCARD rlo_status rlo__ops_check_gather(const rlo__indexed_words *words,
-                                               const rlo_shape *src,
-                                               const rlo_shape *indices,
-                                               int32_t dim,
-                                               int32_t batch_dims);
+                                               const rlo_shape *src, const rlo_shape *indices,
+                                               int32_t dim, int32_t batch_dims);
 
 #endif

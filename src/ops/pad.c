@@ -11,39 +11,25 @@ static int64_t entry(const int64_t *entries, int32_t k) {
 }
 
 /* low + n + (n - 1) * interior + high. */
-static rlo_status padded_size(int32_t dim,
-                              int64_t size,
-                              int64_t low,
-                              int64_t high,
-                              int64_t interior,
-                              int64_t *out_size) {
+static rlo_status padded_size(int32_t dim, int64_t size, int64_t low, int64_t high,
+                              int64_t interior, int64_t *out_size) {
   if (interior < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "pad: interior[%d]=%lld is negative",
-                    dim,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "pad: interior[%d]=%lld is negative", dim,
                     (long long)interior);
   }
   int64_t sum = size;
-  if (interior == INT64_MAX ||
-      (size > 0 && !rlo__mul_add(sum, size - 1, interior, &sum)) ||
+  if (interior == INT64_MAX || (size > 0 && !rlo__mul_add(sum, size - 1, interior, &sum)) ||
       !rlo__add(sum, low, &sum) || !rlo__add(sum, high, &sum)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "pad: dimension %d of size %lld with low %lld, high %lld "
                     "and interior %lld exceeds 64 bits",
-                    dim,
-                    (long long)size,
-                    (long long)low,
-                    (long long)high,
-                    (long long)interior);
+                    dim, (long long)size, (long long)low, (long long)high, (long long)interior);
   }
   if (sum < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "pad: low %lld and high %lld take %lld more from dimension "
                     "%d than it has",
-                    (long long)low,
-                    (long long)high,
-                    (long long)-sum,
-                    dim);
+                    (long long)low, (long long)high, (long long)-sum, dim);
   }
   *out_size = sum;
   return RLO_OK;
@@ -58,11 +44,8 @@ static void copy_fill(rlo_dtype dtype, const void *fill, uint8_t *out) {
   }
 }
 
-rlo_status rlo_chain_pad(rlo_chain *chain,
-                         const int64_t *low,
-                         const int64_t *high,
-                         const int64_t *interior,
-                         const void *fill) {
+rlo_status rlo_chain_pad(rlo_chain *chain, const int64_t *low, const int64_t *high,
+                         const int64_t *interior, const void *fill) {
   RLO_REQUIRE(chain);
   rlo__index_step step;
   rlo__step_begin(chain, &step);
@@ -72,16 +55,10 @@ rlo_status rlo_chain_pad(rlo_chain *chain,
   }
   for (int32_t k = 0; k < step.rank; ++k) {
     rlo__index_rule *rule = &step.rules[k];
-    RLO_TRY(padded_size(k,
-                        step.dims[k],
-                        entry(low, k),
-                        entry(high, k),
-                        entry(interior, k),
+    RLO_TRY(padded_size(k, step.dims[k], entry(low, k), entry(high, k), entry(interior, k),
                         &step.result_dims[k]));
     if (!rlo__sub(0, entry(low, k), &rule->base)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "pad: low[%d]=%lld exceeds 64 bits",
-                      k,
+      return RLO_FAIL(RLO_OVERFLOW, "pad: low[%d]=%lld exceeds 64 bits", k,
                       (long long)entry(low, k));
     }
     rule->part = RLO__INDEX_EXACT;
@@ -94,9 +71,7 @@ rlo_status rlo_chain_pad(rlo_chain *chain,
 
 /* -------------------------------------------------------------------- place */
 
-rlo_status rlo_chain_place(rlo_chain *chain,
-                           const int64_t *begin,
-                           const int64_t *dims) {
+rlo_status rlo_chain_place(rlo_chain *chain, const int64_t *begin, const int64_t *dims) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(begin, chain->shape.rank);
   RLO_REQUIRE_LIST(dims, chain->shape.rank);
@@ -110,10 +85,7 @@ rlo_status rlo_chain_place(rlo_chain *chain,
       return RLO_FAIL(RLO_OUT_OF_RANGE,
                       "place: dimension %d, of size %lld, begins at %lld: the "
                       "result has size %lld",
-                      k,
-                      (long long)size,
-                      (long long)begin[k],
-                      (long long)dims[k]);
+                      k, (long long)size, (long long)begin[k], (long long)dims[k]);
     }
     step.result_dims[k] = dims[k];
     step.rules[k].base = -begin[k];
@@ -126,46 +98,30 @@ rlo_status rlo_chain_place(rlo_chain *chain,
 /* --------------------------------------------------------------- mirror_pad */
 
 /* The size of a mirrored dimension. */
-static rlo_status mirrored_size(int64_t size,
-                                int32_t dim,
-                                int64_t low,
-                                int64_t high,
-                                int64_t edge,
+static rlo_status mirrored_size(int64_t size, int32_t dim, int64_t low, int64_t high, int64_t edge,
                                 int64_t *out_size) {
   int64_t most = rlo__max(size - edge, 0);
   if (low < 0 || low > most || high < 0 || high > most) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "mirror_pad: low %lld and high %lld of dimension %d; the "
                     "limits are 0 and %lld",
-                    (long long)low,
-                    (long long)high,
-                    dim,
-                    (long long)most);
+                    (long long)low, (long long)high, dim, (long long)most);
   }
   if (!rlo__add(size, low, out_size) || !rlo__add(*out_size, high, out_size)) {
-    return RLO_FAIL(
-        RLO_OVERFLOW, "mirror_pad: dimension %d exceeds 64 bits", dim);
+    return RLO_FAIL(RLO_OVERFLOW, "mirror_pad: dimension %d exceeds 64 bits", dim);
   }
   return RLO_OK;
 }
 
 /* Mirrors one dimension of size 1 or more: the parts of the chain, and copies
  * of them for the low and the high border. */
-static rlo_status mirror_dim(rlo_chain *chain,
-                             const rlo_chain *before,
-                             int32_t dim,
-                             int64_t low,
-                             int64_t high,
-                             int64_t edge) {
+static rlo_status mirror_dim(rlo_chain *chain, const rlo_chain *before, int32_t dim, int64_t low,
+                             int64_t high, int64_t edge) {
   int64_t size = chain->shape.dims[dim];
-  const rlo__index_rule inside = {
-      .from = dim, .coef = 1, .base = -low, .count = size};
+  const rlo__index_rule inside = {.from = dim, .coef = 1, .base = -low, .count = size};
   /* i = 0 .. low-1 is low - 1 + edge - i, down to edge. */
-  const rlo__index_rule before_it = {.from = dim,
-                                     .coef = -1,
-                                     .base = low - 1 + edge,
-                                     .first = edge,
-                                     .count = low};
+  const rlo__index_rule before_it = {
+      .from = dim, .coef = -1, .base = low - 1 + edge, .first = edge, .count = low};
   /* i = low + size + (0 .. high-1) is size - 1 - edge - (0 .. high-1). */
   const rlo__index_rule after_it = {.from = dim,
                                     .coef = -1,
@@ -176,25 +132,20 @@ static rlo_status mirror_dim(rlo_chain *chain,
   if (low > 0) {
     RLO_TRY(rlo__chain_add_box(chain, before, true, size, before_it));
   }
-  return high > 0 ? rlo__chain_add_box(chain, before, true, size, after_it)
-                  : RLO_OK;
+  return high > 0 ? rlo__chain_add_box(chain, before, true, size, after_it) : RLO_OK;
 }
 
-static rlo_status mirror_all(rlo_chain *chain,
-                             const int64_t *low,
-                             const int64_t *high,
+static rlo_status mirror_all(rlo_chain *chain, const int64_t *low, const int64_t *high,
                              int64_t edge) {
   for (int32_t k = 0; k < chain->shape.rank; ++k) {
     int64_t size = 0;
-    RLO_TRY(mirrored_size(
-        chain->shape.dims[k], k, entry(low, k), entry(high, k), edge, &size));
+    RLO_TRY(mirrored_size(chain->shape.dims[k], k, entry(low, k), entry(high, k), edge, &size));
     if (size == chain->shape.dims[k]) {
       continue;
     }
     rlo_chain *before;
     RLO_TRY(rlo_chain_clone(chain, &before));
-    rlo_status status =
-        mirror_dim(chain, before, k, entry(low, k), entry(high, k), edge);
+    rlo_status status = mirror_dim(chain, before, k, entry(low, k), entry(high, k), edge);
     rlo_chain_release(before);
     RLO_TRY(status);
     RLO_TRY(rlo__chain_set_size(chain, k, size));
@@ -202,21 +153,17 @@ static rlo_status mirror_all(rlo_chain *chain,
   return RLO_OK;
 }
 
-rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
-                                const int64_t *low,
-                                const int64_t *high,
+rlo_status rlo_chain_mirror_pad(rlo_chain *chain, const int64_t *low, const int64_t *high,
                                 rlo_mirror mirror) {
   RLO_REQUIRE(chain);
   if (mirror != RLO_MIRROR_REFLECT && mirror != RLO_MIRROR_SYMMETRIC) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "mirror_pad: mirror %d is neither %d (reflect) nor %d "
                     "(symmetric)",
-                    (int)mirror,
-                    (int)RLO_MIRROR_REFLECT,
-                    (int)RLO_MIRROR_SYMMETRIC);
+                    (int)mirror, (int)RLO_MIRROR_REFLECT, (int)RLO_MIRROR_SYMMETRIC);
   }
   rlo_chain *trial;
   RLO_TRY(rlo_chain_clone(chain, &trial));
-  return rlo__chain_end_trial(
-      chain, trial, mirror_all(trial, low, high, mirror == RLO_MIRROR_REFLECT));
+  return rlo__chain_end_trial(chain, trial,
+                              mirror_all(trial, low, high, mirror == RLO_MIRROR_REFLECT));
 }

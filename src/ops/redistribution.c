@@ -13,33 +13,22 @@ typedef struct part {
   rlo_box box;
 } part;
 
-static rlo_status find_part(const rlo_sharding *sharding,
-                            const rlo_shape *shape,
-                            int64_t device,
+static rlo_status find_part(const rlo_sharding *sharding, const rlo_shape *shape, int64_t device,
                             part *out) {
   RLO_TRY(rlo_sharding_get_box(sharding, shape, device, &out->box));
   return rlo_sharding_get_shard_shape(sharding, shape, device, &out->shape);
 }
 
 /* Where a box lies in a part that holds it. */
-static rlo_status locate(const part *p,
-                         const rlo_box *box,
-                         int64_t device,
-                         int64_t begin[RLO_MAX_RANK],
-                         int64_t end[RLO_MAX_RANK]) {
+static rlo_status locate(const part *p, const rlo_box *box, int64_t device,
+                         int64_t begin[RLO_MAX_RANK], int64_t end[RLO_MAX_RANK]) {
   for (int32_t d = 0; d < p->box.rank; ++d) {
     if (box->rank != p->box.rank || box->start[d] < p->box.start[d] ||
         box->limit[d] > p->box.limit[d] || box->start[d] > box->limit[d]) {
       return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "the piece is %" PRId64 ":%" PRId64
-                      " in dimension %" PRId32 ", device %" PRId64
-                      " holds %" PRId64 ":%" PRId64,
-                      box->start[d],
-                      box->limit[d],
-                      d,
-                      device,
-                      p->box.start[d],
-                      p->box.limit[d]);
+                      "the piece is %" PRId64 ":%" PRId64 " in dimension %" PRId32
+                      ", device %" PRId64 " holds %" PRId64 ":%" PRId64,
+                      box->start[d], box->limit[d], d, device, p->box.start[d], p->box.limit[d]);
     }
     begin[d] = box->start[d] - p->box.start[d];
     end[d] = box->limit[d] - p->box.start[d];
@@ -48,27 +37,21 @@ static rlo_status locate(const part *p,
 }
 
 static rlo_status make_message(const rlo_redistribution *plan,
-                               const rlo_redistribution_piece *piece,
-                               rlo_shape *out_shape) {
+                               const rlo_redistribution_piece *piece, rlo_shape *out_shape) {
   int64_t sizes[RLO_MAX_RANK];
   for (int32_t d = 0; d < piece->box.rank; ++d) {
     sizes[d] = piece->box.limit[d] - piece->box.start[d];
   }
   rlo_layout layout = rlo_layout_row_major(piece->box.rank);
   layout.element_size_bits = plan->element_bits;
-  return rlo_shape_make_with_layout(plan->destination_shape.dtype,
-                                    sizes,
-                                    piece->box.rank,
-                                    &layout,
+  return rlo_shape_make_with_layout(plan->destination_shape.dtype, sizes, piece->box.rank, &layout,
                                     out_shape);
 }
 
 /* Begins a chain with the piece, by the destination's dimensions: cut from the
  * source of a device, or, if `sender` is NULL, its message. */
-static rlo_status begin_piece(const rlo_redistribution *plan,
-                              const int64_t *sender,
-                              const rlo_redistribution_piece *piece,
-                              rlo_chain **out_chain) {
+static rlo_status begin_piece(const rlo_redistribution *plan, const int64_t *sender,
+                              const rlo_redistribution_piece *piece, rlo_chain **out_chain) {
   part source;
   if (sender == NULL) {
     RLO_TRY(make_message(plan, piece, &source.shape));
@@ -90,11 +73,8 @@ static rlo_status begin_piece(const rlo_redistribution *plan,
 
 /* Lowers the chain, which is the piece: to its place in the destination of a
  * device, or, if `receiver` is NULL, to its message. */
-static rlo_status end_piece(const rlo_redistribution *plan,
-                            const int64_t *receiver,
-                            const rlo_redistribution_piece *piece,
-                            bool fills,
-                            rlo_chain *chain,
+static rlo_status end_piece(const rlo_redistribution *plan, const int64_t *receiver,
+                            const rlo_redistribution_piece *piece, bool fills, rlo_chain *chain,
                             rlo_problem_list **out_list) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   part target;
@@ -104,8 +84,7 @@ static rlo_status end_piece(const rlo_redistribution *plan,
   }
   int64_t begin[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
-  RLO_TRY(find_part(
-      plan->sharding[1], &plan->destination_shape, *receiver, &target));
+  RLO_TRY(find_part(plan->sharding[1], &plan->destination_shape, *receiver, &target));
   RLO_TRY(locate(&target, &piece->box, *receiver, begin, end));
   RLO_TRY(rlo_chain_place(chain, begin, target.shape.dims));
   if (!fills) {
@@ -115,12 +94,9 @@ static rlo_status end_piece(const rlo_redistribution *plan,
   return rlo_chain_combine(chain, &target.shape, &options, out_list);
 }
 
-static rlo_status lower_piece(const rlo_redistribution *plan,
-                              const int64_t *sender,
-                              const int64_t *receiver,
-                              const rlo_redistribution_piece *piece,
-                              bool fills,
-                              rlo_problem_list **out_list) {
+static rlo_status lower_piece(const rlo_redistribution *plan, const int64_t *sender,
+                              const int64_t *receiver, const rlo_redistribution_piece *piece,
+                              bool fills, rlo_problem_list **out_list) {
   *out_list = NULL;
   const int64_t *devices[] = {sender, receiver};
   for (int n = 0; n < 2; ++n) {
@@ -137,52 +113,41 @@ static rlo_status lower_piece(const rlo_redistribution *plan,
   return status;
 }
 
-rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
-                                         int64_t device,
+rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan, int64_t device,
                                          const rlo_redistribution_piece *piece,
                                          rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
   return lower_piece(plan, &device, NULL, piece, false, out_list);
 }
 
-rlo_status rlo_redistribution_lower_receive(
-    const rlo_redistribution *plan,
-    int64_t device,
-    const rlo_redistribution_piece *piece,
-    bool fills,
-    rlo_problem_list **out_list) {
+rlo_status rlo_redistribution_lower_receive(const rlo_redistribution *plan, int64_t device,
+                                            const rlo_redistribution_piece *piece, bool fills,
+                                            rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
   return lower_piece(plan, NULL, &device, piece, fills, out_list);
 }
 
-rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan,
-                                         int64_t sender,
-                                         int64_t receiver,
-                                         const rlo_redistribution_piece *piece,
-                                         bool fills,
-                                         rlo_problem_list **out_list) {
+rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan, int64_t sender,
+                                         int64_t receiver, const rlo_redistribution_piece *piece,
+                                         bool fills, rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
   return lower_piece(plan, &sender, &receiver, piece, fills, out_list);
 }
 
 /* A piece without elements brings the fill and nothing else. */
-rlo_status rlo_redistribution_lower_fill(const rlo_redistribution *plan,
-                                         int64_t device,
+rlo_status rlo_redistribution_lower_fill(const rlo_redistribution *plan, int64_t device,
                                          rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, out_list);
   *out_list = NULL;
   RLO_TRY(rlo__redistribution_check_device(plan, device));
   if (plan->rank == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the array has no dimensions: its piece brings the fill");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the array has no dimensions: its piece brings the fill");
   }
   part target;
-  RLO_TRY(
-      find_part(plan->sharding[1], &plan->destination_shape, device, &target));
+  RLO_TRY(find_part(plan->sharding[1], &plan->destination_shape, device, &target));
   rlo_redistribution_piece nothing = {.peer = device, .box = target.box};
   for (int32_t d = 0; d < target.box.rank; ++d) {
     nothing.box.limit[d] = nothing.box.start[d];
   }
-  return rlo_redistribution_lower_receive(
-      plan, device, &nothing, true, out_list);
+  return rlo_redistribution_lower_receive(plan, device, &nothing, true, out_list);
 }

@@ -9,14 +9,10 @@
 #include "relayout/xla/layout_util.h"
 
 /* `out_from` is the dimension of src that each of dst is. */
-static rlo_status check_pair(const rlo_shape *src,
-                             const rlo_shape *dst,
-                             const int32_t *permutation,
+static rlo_status check_pair(const rlo_shape *src, const rlo_shape *dst, const int32_t *permutation,
                              int32_t out_from[RLO_MAX_RANK]) {
   if (src->rank != dst->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source has rank %d, destination rank %d",
-                    src->rank,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "source has rank %d, destination rank %d", src->rank,
                     dst->rank);
   }
   for (int32_t k = 0; k < src->rank; ++k) {
@@ -31,10 +27,7 @@ static rlo_status check_pair(const rlo_shape *src,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "destination dimension %d is %lld, source dimension %d "
                       "is %lld; they must be equal",
-                      k,
-                      (long long)dst->dims[k],
-                      from,
-                      (long long)src->dims[from]);
+                      k, (long long)dst->dims[k], from, (long long)src->dims[from]);
     }
   }
   return RLO_OK;
@@ -49,9 +42,7 @@ typedef struct workspace {
   rlo_problem problem;
 } workspace;
 
-static rlo_status lower(const rlo_shape *src,
-                        const rlo_shape *dst,
-                        const int32_t *from,
+static rlo_status lower(const rlo_shape *src, const rlo_shape *dst, const int32_t *from,
                         workspace *w) {
   RLO_TRY(rlo__address_make(src, &w->src));
   RLO_TRY(rlo__address_make(dst, &w->dst));
@@ -62,10 +53,8 @@ static rlo_status lower(const rlo_shape *src,
   return rlo__lower_source(src, &w->src, w->src_index, &w->problem);
 }
 
-static rlo_status lower_checked(const rlo_shape *src,
-                                const rlo_shape *dst,
-                                const int32_t *permutation,
-                                const rlo_combine_options *options,
+static rlo_status lower_checked(const rlo_shape *src, const rlo_shape *dst,
+                                const int32_t *permutation, const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
   int32_t from[RLO_MAX_RANK];
   RLO_TRY(check_pair(src, dst, permutation, from));
@@ -75,8 +64,7 @@ static rlo_status lower_checked(const rlo_shape *src,
   }
   rlo_status status = lower(src, dst, from, w);
   if (status == RLO_OK) {
-    status =
-        rlo__ops_combine(src, dst, options, w->dst_index, false, &w->problem);
+    status = rlo__ops_combine(src, dst, options, w->dst_index, false, &w->problem);
   }
   if (status == RLO_OK) {
     rlo__problem_copy(&w->problem, out_problem);
@@ -87,10 +75,8 @@ static rlo_status lower_checked(const rlo_shape *src,
 
 static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
 
-rlo_status rlo_relayout_lower(const rlo_shape *src,
-                              const rlo_shape *dst,
-                              const int32_t *permutation,
-                              rlo_problem *out_problem) {
+rlo_status rlo_relayout_lower(const rlo_shape *src, const rlo_shape *dst,
+                              const int32_t *permutation, rlo_problem *out_problem) {
   RLO_REQUIRE(src, dst, out_problem);
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
@@ -98,16 +84,13 @@ rlo_status rlo_relayout_lower(const rlo_shape *src,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "source holds %s, destination %s; a relayout keeps the "
                     "element type",
-                    rlo_dtype_name(src->dtype),
-                    rlo_dtype_name(dst->dtype));
+                    rlo_dtype_name(src->dtype), rlo_dtype_name(dst->dtype));
   }
   return lower_checked(src, dst, permutation, &plain, out_problem);
 }
 
-rlo_status rlo_relayout_combine(const rlo_shape *src,
-                                const rlo_shape *dst,
-                                const int32_t *permutation,
-                                const rlo_combine_options *options,
+rlo_status rlo_relayout_combine(const rlo_shape *src, const rlo_shape *dst,
+                                const int32_t *permutation, const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
   RLO_REQUIRE(src, dst, out_problem);
   rlo_combine_options known;

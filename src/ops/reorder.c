@@ -21,14 +21,11 @@ rlo_status rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation) {
   return rlo__chain_append(chain, &step);
 }
 
-rlo_status rlo_chain_reverse(rlo_chain *chain,
-                             const int32_t *dims,
-                             int32_t count) {
+rlo_status rlo_chain_reverse(rlo_chain *chain, const int32_t *dims, int32_t count) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(dims, count);
   rlo__dim_set reversed;
-  RLO_TRY(
-      rlo__dim_set_make(&reversed, "reverse", chain->shape.rank, dims, count));
+  RLO_TRY(rlo__dim_set_make(&reversed, "reverse", chain->shape.rank, dims, count));
   rlo__index_step step;
   rlo__step_begin(chain, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
@@ -44,11 +41,8 @@ rlo_status rlo_chain_reverse(rlo_chain *chain,
 
 /* The shifts of all dimensions, each in [0, size): those of one dimension add
  * up. */
-static rlo_status add_shifts(const rlo_shape *shape,
-                             const int64_t *shifts,
-                             const int32_t *dims,
-                             int32_t count,
-                             int64_t out_shifts[RLO_MAX_RANK]) {
+static rlo_status add_shifts(const rlo_shape *shape, const int64_t *shifts, const int32_t *dims,
+                             int32_t count, int64_t out_shifts[RLO_MAX_RANK]) {
   for (int32_t i = 0; i < count; ++i) {
     int32_t dim = 0;
     RLO_TRY(rlo__dim_find("roll", dims[i], shape->rank, &dim));
@@ -67,13 +61,9 @@ static rlo_status add_shifts(const rlo_shape *shape,
  * behind the shift, and those that wrap around. 0 < shift < size. */
 static rlo_status roll_dim(rlo_chain *chain, int32_t dim, int64_t shift) {
   int64_t size = chain->shape.dims[dim];
-  const rlo__index_rule stay = {
-      .from = dim, .coef = 1, .base = -shift, .count = size - shift};
-  const rlo__index_rule wrap = {.from = dim,
-                                .coef = 1,
-                                .base = size - shift,
-                                .first = size - shift,
-                                .count = shift};
+  const rlo__index_rule stay = {.from = dim, .coef = 1, .base = -shift, .count = size - shift};
+  const rlo__index_rule wrap = {
+      .from = dim, .coef = 1, .base = size - shift, .first = size - shift, .count = shift};
   rlo_chain *before;
   RLO_TRY(rlo_chain_clone(chain, &before));
   rlo_status status = rlo__chain_append_box(chain, 0, size, stay);
@@ -84,9 +74,7 @@ static rlo_status roll_dim(rlo_chain *chain, int32_t dim, int64_t shift) {
   return status;
 }
 
-rlo_status rlo_chain_roll(rlo_chain *chain,
-                          const int64_t *shifts,
-                          const int32_t *dims,
+rlo_status rlo_chain_roll(rlo_chain *chain, const int64_t *shifts, const int32_t *dims,
                           int32_t count) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(shifts, count);

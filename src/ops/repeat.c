@@ -7,25 +7,17 @@
 
 /* Operations whose result has an element more than once. */
 
-static rlo_status multiply(const char *operation,
-                           int32_t dim,
-                           int64_t times,
+static rlo_status multiply(const char *operation, int32_t dim, int64_t times,
                            rlo__index_step *step) {
   if (times < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: times[%d]=%lld is negative",
-                    operation,
-                    dim,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: times[%d]=%lld is negative", operation, dim,
                     (long long)times);
   }
   if (!rlo__mul(step->dims[dim], times, &step->result_dims[dim])) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "%s: dimension %d of size %lld, %lld times, exceeds 64 "
                     "bits",
-                    operation,
-                    dim,
-                    (long long)step->dims[dim],
-                    (long long)times);
+                    operation, dim, (long long)step->dims[dim], (long long)times);
   }
   return RLO_OK;
 }
@@ -57,9 +49,7 @@ rlo_status rlo_chain_repeat(rlo_chain *chain, const int64_t *times) {
   return rlo__chain_append(chain, &step);
 }
 
-rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain,
-                                      const int64_t *dims,
-                                      int32_t rank,
+rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain, const int64_t *dims, int32_t rank,
                                       const int32_t *from_dims) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(dims, rank);
@@ -78,10 +68,7 @@ rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "broadcast_in_dim: dimension %d of size %lld cannot "
                       "become dimension %d of size %lld; only size 1 can",
-                      k,
-                      (long long)step.dims[k],
-                      to[k],
-                      (long long)dims[to[k]]);
+                      k, (long long)step.dims[k], to[k], (long long)dims[to[k]]);
     }
     step.rules[k].from = step.dims[k] == 1 ? -1 : to[k];
   }

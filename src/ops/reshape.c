@@ -5,10 +5,7 @@
 #include "relayout/ops.h"
 
 /* Finds the size of the dimension given as -1. */
-static rlo_status find_missing(const rlo_shape *src,
-                               int64_t *dims,
-                               int32_t rank,
-                               int32_t missing) {
+static rlo_status find_missing(const rlo_shape *src, int64_t *dims, int32_t rank, int32_t missing) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(src, &extent));
   int64_t others = 1;
@@ -21,17 +18,13 @@ static rlo_status find_missing(const rlo_shape *src,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "reshape: no size of dimension %d makes %lld elements "
                     "%lld times something",
-                    missing,
-                    (long long)extent.elements,
-                    (long long)others);
+                    missing, (long long)extent.elements, (long long)others);
   }
   dims[missing] = extent.elements / others;
   return RLO_OK;
 }
 
-rlo_status rlo_chain_reshape(rlo_chain *chain,
-                             const int64_t *dims,
-                             int32_t rank) {
+rlo_status rlo_chain_reshape(rlo_chain *chain, const int64_t *dims, int32_t rank) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(dims, rank);
   int32_t missing = -1;
@@ -44,9 +37,7 @@ rlo_status rlo_chain_reshape(rlo_chain *chain,
       continue;
     }
     if (missing >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "reshape: dimensions %d and %d are both -1",
-                      missing,
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "reshape: dimensions %d and %d are both -1", missing,
                       k);
     }
     missing = k;
@@ -61,10 +52,8 @@ rlo_status rlo_chain_reshape(rlo_chain *chain,
   RLO_TRY(rlo_shape_measure(&chain->shape, &before));
   RLO_TRY(rlo_shape_measure(&result, &after));
   if (before.elements != after.elements) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "reshape: %lld elements cannot become %lld",
-                    (long long)before.elements,
-                    (long long)after.elements);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "reshape: %lld elements cannot become %lld",
+                    (long long)before.elements, (long long)after.elements);
   }
   return rlo__chain_append(chain, &step);
 }

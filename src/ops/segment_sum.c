@@ -18,77 +18,52 @@
 
 static const char operation[] = "segment_sum";
 
-static const rlo__indexed_words plain_words = {
-    operation, "the source", "the array of ids"};
+static const rlo__indexed_words plain_words = {operation, "the source", "the array of ids"};
 
 /* Where the dimensions of the rows begin in the source, and the dimension of
  * the result that they become. A negative number counts from the end of the
  * result, so that it names what it names in a gather from there. */
-static rlo_status find_dim(const rlo__indexed_words *words,
-                           const rlo_shape *src,
-                           const rlo_shape *ids,
-                           int32_t number,
-                           int32_t batch_dims,
+static rlo_status find_dim(const rlo__indexed_words *words, const rlo_shape *src,
+                           const rlo_shape *ids, int32_t number, int32_t batch_dims,
                            int32_t *out_dim) {
   int32_t row_dims = ids->rank - batch_dims;
   if (number < 0 && batch_dims >= 0 && row_dims >= 0 && row_dims <= src->rank) {
-    return rlo__dim_find(
-        words->operation, number, src->rank - row_dims + 1, out_dim);
+    return rlo__dim_find(words->operation, number, src->rank - row_dims + 1, out_dim);
   }
   /* The other checks name what is wrong. */
   *out_dim = number < 0 ? 0 : number;
   if (*out_dim > src->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s: rows from dimension %d on, in an array of rank %d",
-                    words->operation,
-                    number,
-                    src->rank);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s: rows from dimension %d on, in an array of rank %d",
+                    words->operation, number, src->rank);
   }
   return RLO_OK;
 }
 
-static rlo_status check_rows(const rlo__indexed_words *words,
-                             const rlo_shape *src,
-                             const rlo_shape *ids,
-                             int32_t dim,
-                             int32_t batch_dims) {
+static rlo_status check_rows(const rlo__indexed_words *words, const rlo_shape *src,
+                             const rlo_shape *ids, int32_t dim, int32_t batch_dims) {
   int32_t row_dims = ids->rank - batch_dims;
   if (dim + row_dims > src->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: %s has %d dimensions of rows, %s of rank %d has %d "
                     "from dimension %d on",
-                    words->operation,
-                    words->indices,
-                    row_dims,
-                    words->array,
-                    src->rank,
-                    src->rank - dim,
-                    dim);
+                    words->operation, words->indices, row_dims, words->array, src->rank,
+                    src->rank - dim, dim);
   }
   for (int32_t k = 0; k < row_dims; ++k) {
     if (src->dims[dim + k] != ids->dims[batch_dims + k]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "%s: dimension %d of %s is %lld, dimension %d of %s "
                       "%lld; they must be equal",
-                      words->operation,
-                      dim + k,
-                      words->array,
-                      (long long)src->dims[dim + k],
-                      batch_dims + k,
-                      words->indices,
-                      (long long)ids->dims[batch_dims + k]);
+                      words->operation, dim + k, words->array, (long long)src->dims[dim + k],
+                      batch_dims + k, words->indices, (long long)ids->dims[batch_dims + k]);
     }
   }
   return RLO_OK;
 }
 
 /* `*inout_dim` becomes the dimension of the segments. */
-static rlo_status infer(const rlo__indexed_words *words,
-                        const rlo_shape *src,
-                        const rlo_shape *ids,
-                        int32_t *inout_dim,
-                        int32_t batch_dims,
-                        int64_t num_segments,
+static rlo_status infer(const rlo__indexed_words *words, const rlo_shape *src, const rlo_shape *ids,
+                        int32_t *inout_dim, int32_t batch_dims, int64_t num_segments,
                         rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo__ops_check_addable(words->operation, src->dtype));
@@ -98,9 +73,7 @@ static rlo_status infer(const rlo__indexed_words *words,
   RLO_TRY(rlo__ops_check_batch(words, src, ids, dim, batch_dims));
   RLO_TRY(check_rows(words, src, ids, dim, batch_dims));
   if (num_segments < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: %lld segments",
-                    words->operation,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: %lld segments", words->operation,
                     (long long)num_segments);
   }
   int32_t row_dims = ids->rank - batch_dims;
@@ -116,25 +89,16 @@ static rlo_status infer(const rlo__indexed_words *words,
   return rlo__ops_shape_like(src, dims, rank, out_shape);
 }
 
-rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
-                                  const rlo_shape *src,
-                                  const rlo_shape *ids,
-                                  int32_t dim,
-                                  int32_t batch_dims,
-                                  int64_t num_segments,
-                                  rlo_shape *out_shape) {
+rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words, const rlo_shape *src,
+                                  const rlo_shape *ids, int32_t dim, int32_t batch_dims,
+                                  int64_t num_segments, rlo_shape *out_shape) {
   return infer(words, src, ids, &dim, batch_dims, num_segments, out_shape);
 }
 
-rlo_status rlo_segment_sum_infer(const rlo_shape *src,
-                                 const rlo_shape *ids,
-                                 int32_t dim,
-                                 int32_t batch_dims,
-                                 int64_t num_segments,
-                                 rlo_shape *out_shape) {
+rlo_status rlo_segment_sum_infer(const rlo_shape *src, const rlo_shape *ids, int32_t dim,
+                                 int32_t batch_dims, int64_t num_segments, rlo_shape *out_shape) {
   RLO_REQUIRE(src, ids, out_shape);
-  return rlo__segment_sum_infer(
-      &plain_words, src, ids, dim, batch_dims, num_segments, out_shape);
+  return rlo__segment_sum_infer(&plain_words, src, ids, dim, batch_dims, num_segments, out_shape);
 }
 
 /** The state of a lowering, too large for a small stack. */
@@ -185,8 +149,7 @@ static rlo_status lower_ids(lowering *l) {
     }
   }
   int64_t count;
-  fits = fits && rlo__add(ids->rows, ids->segments, &count) &&
-         rlo__add(count, 1, &count);
+  fits = fits && rlo__add(ids->rows, ids->segments, &count) && rlo__add(count, 1, &count);
   ids->order_bits = fits && count < rlo__thresholds.ops_order_count ? 32 : 64;
   rlo_segment_sum_sizes *sizes = &l->sum->sizes;
   sizes->order_bits = ids->order_bits;
@@ -196,10 +159,7 @@ static rlo_status lower_ids(lowering *l) {
 }
 
 /** Adds a term: a number of the order at a position. */
-static rlo_status load_order(lowering *l,
-                             const rlo_form *position,
-                             int64_t limit,
-                             rlo_form *out) {
+static rlo_status load_order(lowering *l, const rlo_form *position, int64_t limit, rlo_form *out) {
   rlo_problem *problem = &l->problem;
   problem->index_bits = l->sum->ids.order_bits;
   problem->index_bytes = l->sum->sizes.order_bytes;
@@ -224,13 +184,9 @@ static rlo_status index_segment(lowering *l) {
 static rlo_status add_rows(lowering *l) {
   rlo_problem *problem = &l->problem;
   const rlo__segment_ids *ids = &l->sum->ids;
-  if (problem->num_axes == RLO_MAX_AXES ||
-      problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: the destination needs more than %d axes or %d guards",
-                    operation,
-                    RLO_MAX_AXES - 1,
-                    RLO_MAX_GUARDS - 1);
+  if (problem->num_axes == RLO_MAX_AXES || problem->num_guards == RLO_MAX_GUARDS) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "%s: the destination needs more than %d axes or %d guards",
+                    operation, RLO_MAX_AXES - 1, RLO_MAX_GUARDS - 1);
   }
   int32_t axis = problem->num_axes++;
   problem->extents[axis] = ids->batch_rows;
@@ -250,8 +206,7 @@ static rlo_status add_rows(lowering *l) {
   RLO_TRY(add(&end, -1, &begin));
   end.base -= 1;
   end.axis[axis] = -1;
-  return rlo__rewrite_add_guard(
-      problem, "a segment sum", RLO_GUARD_SKIP, &end, ids->rows + 2);
+  return rlo__rewrite_add_guard(problem, "a segment sum", RLO_GUARD_SKIP, &end, ids->rows + 2);
 }
 
 /** The logical index in the source of a row of a cell. */
@@ -288,15 +243,13 @@ static rlo_status emit_fill(lowering *l, rlo_guard_kind skipped, bool is_zero) {
   *problem = l->cells;
   problem->num_guards = 0;
   for (int32_t g = 0; g < l->cells.num_guards; ++g) {
-    if (l->cells.guards[g].kind == RLO_GUARD_SKIP ||
-        skipped == RLO_GUARD_SKIP) {
+    if (l->cells.guards[g].kind == RLO_GUARD_SKIP || skipped == RLO_GUARD_SKIP) {
       problem->guards[problem->num_guards] = l->cells.guards[g];
       problem->guards[problem->num_guards++].kind = RLO_GUARD_SKIP;
     }
   }
   /* Never satisfied. */
-  RLO_TRY(rlo__rewrite_add_guard(
-      problem, "a segment sum", RLO_GUARD_PAD, &zero, 0));
+  RLO_TRY(rlo__rewrite_add_guard(problem, "a segment sum", RLO_GUARD_PAD, &zero, 0));
   if (is_zero) {
     memset(problem->fill, 0, sizeof problem->fill);
   }
@@ -305,8 +258,7 @@ static rlo_status emit_fill(lowering *l, rlo_guard_kind skipped, bool is_zero) {
 
 static bool is_zero_fill(const rlo_problem *cells) {
   static const uint8_t zeros[sizeof cells->fill];
-  return !rlo__problem_uses_fill(cells) ||
-         memcmp(cells->fill, zeros, sizeof zeros) == 0;
+  return !rlo__problem_uses_fill(cells) || memcmp(cells->fill, zeros, sizeof zeros) == 0;
 }
 
 /** Zeros, for the segments without rows, and the fill between the elements. */
@@ -330,16 +282,14 @@ static rlo_status emit_sum(lowering *l) {
   RLO_TRY(find_source(l));
   RLO_TRY(rlo__address_make(l->src, &l->address));
   RLO_TRY(rlo__lower_source(l->src, &l->address, l->src_index, problem));
-  RLO_TRY(
-      rlo__ops_combine(l->src, l->dst, &options, l->dst_index, true, problem));
+  RLO_TRY(rlo__ops_combine(l->src, l->dst, &options, l->dst_index, true, problem));
   return emit(l);
 }
 
 static rlo_status check_destination(lowering *l) {
   rlo_shape wanted;
   RLO_TRY(rlo_shape_validate(l->dst));
-  RLO_TRY(
-      infer(&plain_words, l->src, l->ids, &l->dim, l->batch_dims, 0, &wanted));
+  RLO_TRY(infer(&plain_words, l->src, l->ids, &l->dim, l->batch_dims, 0, &wanted));
   /* The destination says how many segments there are. */
   wanted.dims[l->dim] = l->dst->dims[l->dim];
   return rlo__ops_check_result("segment_sum: ", "the result", &wanted, l->dst);
@@ -365,11 +315,8 @@ static rlo_status lower(lowering *l) {
   return has_rows ? emit_sum(l) : RLO_OK;
 }
 
-rlo_status rlo_segment_sum_create(const rlo_shape *src,
-                                  const rlo_shape *ids,
-                                  int32_t dim,
-                                  int32_t batch_dims,
-                                  const rlo_shape *dst,
+rlo_status rlo_segment_sum_create(const rlo_shape *src, const rlo_shape *ids, int32_t dim,
+                                  int32_t batch_dims, const rlo_shape *dst,
                                   rlo_segment_sum **out_sum) {
   RLO_REQUIRE(out_sum);
   *out_sum = NULL;
@@ -407,8 +354,7 @@ void rlo_segment_sum_release(rlo_segment_sum *sum) {
   rlo__free(sum);
 }
 
-void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum,
-                               rlo_segment_sum_sizes *out_sizes) {
+void rlo_segment_sum_get_sizes(const rlo_segment_sum *sum, rlo_segment_sum_sizes *out_sizes) {
   if (sum == NULL || out_sizes == NULL) {
     return;
   }
@@ -420,17 +366,13 @@ const rlo_problem_list *rlo_segment_sum_problems(const rlo_segment_sum *sum) {
   return sum->problems;
 }
 
-rlo_status rlo_segment_sum_order_host(const rlo_segment_sum *sum,
-                                      const void *ids,
-                                      void *order) {
+rlo_status rlo_segment_sum_order_host(const rlo_segment_sum *sum, const void *ids, void *order) {
   RLO_REQUIRE(sum, order);
   RLO_REQUIRE_LIST(ids, sum->sizes.ids_bytes);
   return rlo__segment_ids_order(&sum->ids, ids, order);
 }
 
-rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum,
-                                    const void *src,
-                                    const void *ids,
+rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum, const void *src, const void *ids,
                                     void *dst) {
   RLO_REQUIRE(sum);
   RLO_REQUIRE_LIST(src, sum->sizes.src_bytes);

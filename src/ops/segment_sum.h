@@ -21,11 +21,8 @@ struct rlo_segment_sum {
 
 /** Like rlo_segment_sum_infer, with words of the caller's in its messages. */
 RLO_NODISCARD rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
-                                                const rlo_shape *src,
-                                                const rlo_shape *ids,
-                                                int32_t dim,
-                                                int32_t batch_dims,
-                                                int64_t num_segments,
-                                                rlo_shape *out_shape);
+                                                const rlo_shape *src, const rlo_shape *ids,
+                                                int32_t dim, int32_t batch_dims,
+                                                int64_t num_segments, rlo_shape *out_shape);
 
 #endif

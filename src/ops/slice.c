@@ -16,14 +16,10 @@ static int64_t clamp(int64_t position, int64_t size, bool is_backwards) {
   return position < least ? least : position > most ? most : position;
 }
 
-static rlo_status slice_dim(int32_t dim,
-                            int64_t begin,
-                            int64_t end,
-                            int64_t stride,
+static rlo_status slice_dim(int32_t dim, int64_t begin, int64_t end, int64_t stride,
                             rlo__index_step *step) {
   if (stride == 0) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "slice: the stride of dimension %d is 0", dim);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "slice: the stride of dimension %d is 0", dim);
   }
   int64_t count = 0;
   begin = clamp(begin, step->dims[dim], stride < 0);
@@ -41,9 +37,7 @@ static rlo_status slice_dim(int32_t dim,
   return RLO_OK;
 }
 
-rlo_status rlo_chain_slice(rlo_chain *chain,
-                           const int64_t *begin,
-                           const int64_t *end,
+rlo_status rlo_chain_slice(rlo_chain *chain, const int64_t *begin, const int64_t *end,
                            const int64_t *strides) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(begin, chain->shape.rank);
@@ -51,8 +45,7 @@ rlo_status rlo_chain_slice(rlo_chain *chain,
   rlo__index_step step;
   rlo__step_begin(chain, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
-    RLO_TRY(slice_dim(
-        k, begin[k], end[k], strides == NULL ? 1 : strides[k], &step));
+    RLO_TRY(slice_dim(k, begin[k], end[k], strides == NULL ? 1 : strides[k], &step));
   }
   return rlo__chain_append(chain, &step);
 }
@@ -60,12 +53,8 @@ rlo_status rlo_chain_slice(rlo_chain *chain,
 /* -------------------------------------------------------------------- split */
 
 /* Where a part begins along a dimension of some size. */
-static rlo_status find_part(int64_t size,
-                            const int64_t *sizes,
-                            int32_t count,
-                            int32_t dim,
-                            int32_t part,
-                            int64_t *out_begin) {
+static rlo_status find_part(int64_t size, const int64_t *sizes, int32_t count, int32_t dim,
+                            int32_t part, int64_t *out_begin) {
   if (part < 0 || part >= count) {
     return RLO_FAIL(RLO_OUT_OF_RANGE, "split: part %d of %d", part, count);
   }
@@ -73,34 +62,25 @@ static rlo_status find_part(int64_t size,
   for (int32_t n = 0; n < count; ++n) {
     *out_begin = n == part ? sum : *out_begin;
     if (sizes[n] < 0 || !rlo__add(sum, sizes[n], &sum)) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "split: sizes[%d]=%lld is negative or too large",
-                      n,
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "split: sizes[%d]=%lld is negative or too large", n,
                       (long long)sizes[n]);
     }
   }
   if (sum != size) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "split: the sizes add up to %lld, dimension %d is %lld",
-                    (long long)sum,
-                    dim,
-                    (long long)size);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "split: the sizes add up to %lld, dimension %d is %lld",
+                    (long long)sum, dim, (long long)size);
   }
   return RLO_OK;
 }
 
-rlo_status rlo_chain_split(rlo_chain *chain,
-                           const int64_t *sizes,
-                           int32_t count,
-                           int32_t dim,
+rlo_status rlo_chain_split(rlo_chain *chain, const int64_t *sizes, int32_t count, int32_t dim,
                            int32_t part) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(sizes, count);
   RLO_TRY(rlo__dim_find("split", dim, chain->shape.rank, &dim));
   rlo__index_step step;
   rlo__step_begin(chain, &step);
-  RLO_TRY(find_part(
-      step.dims[dim], sizes, count, dim, part, &step.rules[dim].base));
+  RLO_TRY(find_part(step.dims[dim], sizes, count, dim, part, &step.rules[dim].base));
   step.result_dims[dim] = sizes[part];
   return rlo__chain_append(chain, &step);
 }

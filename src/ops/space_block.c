@@ -61,46 +61,33 @@ static rlo_status to_space(rlo_chain *chain, const block_plan *p) {
 
 /* Runs one of them on a clone: on failure the chain is unchanged. */
 static rlo_status move_blocks(rlo_chain *chain,
-                              rlo_status (*move)(rlo_chain *chain,
-                                                 const block_plan *p),
+                              rlo_status (*move)(rlo_chain *chain, const block_plan *p),
                               const block_plan *p) {
   rlo_chain *trial;
   RLO_TRY(rlo_chain_clone(chain, &trial));
   return rlo__chain_end_trial(chain, trial, move(trial, p));
 }
 
-static rlo_status check_depth(const char *operation,
-                              const rlo_shape *src,
-                              int64_t block,
+static rlo_status check_depth(const char *operation, const rlo_shape *src, int64_t block,
                               int32_t channel_dim) {
   if (channel_dim == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: dimension 0 is the batch and holds no channels",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: dimension 0 is the batch and holds no channels",
                     operation);
   }
   if (block < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: a block of %lld; it is at least 1",
-                    operation,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: a block of %lld; it is at least 1", operation,
                     (long long)block);
   }
   if (2 * src->rank - 2 > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: rank %d; the limit is %d",
-                    operation,
-                    src->rank,
+    return RLO_FAIL(RLO_UNSUPPORTED, "%s: rank %d; the limit is %d", operation, src->rank,
                     RLO_MAX_RANK / 2 + 1);
   }
   return RLO_OK;
 }
 
 /* `has_depth`: the blocks of `src` are in its channels. */
-static rlo_status plan_depth(const char *operation,
-                             const rlo_shape *src,
-                             bool has_depth,
-                             int64_t block,
-                             int32_t channel_dim,
-                             block_plan *out) {
+static rlo_status plan_depth(const char *operation, const rlo_shape *src, bool has_depth,
+                             int64_t block, int32_t channel_dim, block_plan *out) {
   int64_t counts[RLO_MAX_RANK];
   int64_t channels = src->dims[channel_dim];
   RLO_TRY(check_depth(operation, src, block, channel_dim));
@@ -111,19 +98,14 @@ static rlo_status plan_depth(const char *operation,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "%s: blocks of %lld in %d dimensions do not divide %lld "
                       "channels",
-                      operation,
-                      (long long)block,
-                      src->rank - 2,
+                      operation, (long long)block, src->rank - 2,
                       (long long)src->dims[channel_dim]);
     }
     if (!has_depth && src->dims[k] % divisor != 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "%s: a block of %lld does not divide dimension %d of "
                       "size %lld",
-                      operation,
-                      (long long)block,
-                      k,
-                      (long long)src->dims[k]);
+                      operation, (long long)block, k, (long long)src->dims[k]);
     }
     channels /= has_depth ? divisor : 1;
   }
@@ -141,13 +123,9 @@ static rlo_status plan_depth(const char *operation,
     }
     block_of[k] = at;
     out->outside[at++] = block;
-    if (!rlo__mul(counts[k], block, &out->spread[k]) ||
-        !rlo__mul(deep, block, &deep)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "%s: a block of %lld takes dimension %d beyond 64 bits",
-                      operation,
-                      (long long)block,
-                      k);
+    if (!rlo__mul(counts[k], block, &out->spread[k]) || !rlo__mul(deep, block, &deep)) {
+      return RLO_FAIL(RLO_OVERFLOW, "%s: a block of %lld takes dimension %d beyond 64 bits",
+                      operation, (long long)block, k);
     }
   }
   out->rank = at;
@@ -164,10 +142,7 @@ static rlo_status plan_depth(const char *operation,
   return RLO_OK;
 }
 
-static rlo_status move_depth(rlo_chain *chain,
-                             const char *operation,
-                             bool has_depth,
-                             int64_t block,
+static rlo_status move_depth(rlo_chain *chain, const char *operation, bool has_depth, int64_t block,
                              int32_t channel_dim) {
   block_plan p = {0};
   const rlo_shape *src = &chain->shape;
@@ -176,55 +151,36 @@ static rlo_status move_depth(rlo_chain *chain,
   return move_blocks(chain, has_depth ? to_space : from_space, &p);
 }
 
-rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
-                                    int64_t block,
-                                    int32_t channel_dim) {
+rlo_status rlo_chain_space_to_depth(rlo_chain *chain, int64_t block, int32_t channel_dim) {
   RLO_REQUIRE(chain);
   return move_depth(chain, "space_to_depth", false, block, channel_dim);
 }
 
-rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
-                                    int64_t block,
-                                    int32_t channel_dim) {
+rlo_status rlo_chain_depth_to_space(rlo_chain *chain, int64_t block, int32_t channel_dim) {
   RLO_REQUIRE(chain);
   return move_depth(chain, "depth_to_space", true, block, channel_dim);
 }
 
-static rlo_status read_attributes(const char *operation,
-                                  const rlo_shape *src,
-                                  const int64_t *blocks,
-                                  const int64_t *low,
-                                  const int64_t *high,
-                                  int32_t count,
-                                  block_plan *out) {
+static rlo_status read_attributes(const char *operation, const rlo_shape *src,
+                                  const int64_t *blocks, const int64_t *low, const int64_t *high,
+                                  int32_t count, block_plan *out) {
   if (count < 0 || count >= src->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s: %d spatial dimensions of an array of rank %d",
-                    operation,
-                    count,
-                    src->rank);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s: %d spatial dimensions of an array of rank %d", operation,
+                    count, src->rank);
   }
   if (src->rank + count > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: rank %d and %d blocks; the limit is %d together",
-                    operation,
-                    src->rank,
-                    count,
-                    RLO_MAX_RANK);
+    return RLO_FAIL(RLO_UNSUPPORTED, "%s: rank %d and %d blocks; the limit is %d together",
+                    operation, src->rank, count, RLO_MAX_RANK);
   }
   for (int32_t k = 0; k < src->rank; ++k) {
     bool is_spatial = k >= 1 && k <= count;
     out->low[k] = is_spatial && low != NULL ? low[k - 1] : 0;
     out->high[k] = is_spatial && high != NULL ? high[k - 1] : 0;
-    if (is_spatial &&
-        (blocks[k - 1] < 1 || out->low[k] < 0 || out->high[k] < 0)) {
+    if (is_spatial && (blocks[k - 1] < 1 || out->low[k] < 0 || out->high[k] < 0)) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "%s: dimension %d has a block of %lld, low %lld and high "
                       "%lld; a block is at least 1, the others not negative",
-                      operation,
-                      k,
-                      (long long)blocks[k - 1],
-                      (long long)out->low[k],
+                      operation, k, (long long)blocks[k - 1], (long long)out->low[k],
                       (long long)out->high[k]);
     }
   }
@@ -232,12 +188,8 @@ static rlo_status read_attributes(const char *operation,
 }
 
 /* Fills in what follows from the batch without blocks and out->spread. */
-static rlo_status plan_batch(const char *operation,
-                             const rlo_shape *src,
-                             const int64_t *blocks,
-                             int64_t batch,
-                             int32_t count,
-                             block_plan *out) {
+static rlo_status plan_batch(const char *operation, const rlo_shape *src, const int64_t *blocks,
+                             int64_t batch, int32_t count, block_plan *out) {
   int32_t at = 0;
   out->rank = src->rank + count;
   out->spread[0] = batch;
@@ -260,38 +212,27 @@ static rlo_status plan_batch(const char *operation,
   return RLO_OK;
 }
 
-static rlo_status plan_to_batch(const rlo_shape *src,
-                                const int64_t *blocks,
-                                const int64_t *low,
-                                const int64_t *high,
-                                int32_t count,
-                                block_plan *out) {
+static rlo_status plan_to_batch(const rlo_shape *src, const int64_t *blocks, const int64_t *low,
+                                const int64_t *high, int32_t count, block_plan *out) {
   const char *operation = "space_to_batch";
   RLO_TRY(read_attributes(operation, src, blocks, low, high, count, out));
   for (int32_t k = 0; k < src->rank; ++k) {
     if (!rlo__add(src->dims[k], out->low[k], &out->spread[k]) ||
         !rlo__add(out->spread[k], out->high[k], &out->spread[k])) {
-      return RLO_FAIL(
-          RLO_OVERFLOW, "space_to_batch: dimension %d exceeds 64 bits", k);
+      return RLO_FAIL(RLO_OVERFLOW, "space_to_batch: dimension %d exceeds 64 bits", k);
     }
     if (k >= 1 && k <= count && out->spread[k] % blocks[k - 1] != 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "space_to_batch: a block of %lld does not divide "
                       "dimension %d, which padded has size %lld",
-                      (long long)blocks[k - 1],
-                      k,
-                      (long long)out->spread[k]);
+                      (long long)blocks[k - 1], k, (long long)out->spread[k]);
     }
   }
   return plan_batch(operation, src, blocks, src->dims[0], count, out);
 }
 
-static rlo_status plan_from_batch(const rlo_shape *src,
-                                  const int64_t *blocks,
-                                  const int64_t *low,
-                                  const int64_t *high,
-                                  int32_t count,
-                                  block_plan *out) {
+static rlo_status plan_from_batch(const rlo_shape *src, const int64_t *blocks, const int64_t *low,
+                                  const int64_t *high, int32_t count, block_plan *out) {
   const char *operation = "batch_to_space";
   RLO_TRY(read_attributes(operation, src, blocks, low, high, count, out));
   int64_t batch = src->dims[0];
@@ -306,27 +247,21 @@ static rlo_status plan_from_batch(const rlo_shape *src,
     }
     batch /= block;
     if (!rlo__mul(src->dims[k], block, &out->spread[k])) {
-      return RLO_FAIL(
-          RLO_OVERFLOW, "batch_to_space: dimension %d exceeds 64 bits", k);
+      return RLO_FAIL(RLO_OVERFLOW, "batch_to_space: dimension %d exceeds 64 bits", k);
     }
     if (out->spread[k] - out->low[k] < out->high[k]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "batch_to_space: low %lld and high %lld take more than "
                       "the %lld that dimension %d has",
-                      (long long)out->low[k],
-                      (long long)out->high[k],
-                      (long long)out->spread[k],
+                      (long long)out->low[k], (long long)out->high[k], (long long)out->spread[k],
                       k);
     }
   }
   return plan_batch(operation, src, blocks, batch, count, out);
 }
 
-rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
-                                    const int64_t *blocks,
-                                    const int64_t *low,
-                                    const int64_t *high,
-                                    int32_t count) {
+rlo_status rlo_chain_space_to_batch(rlo_chain *chain, const int64_t *blocks, const int64_t *low,
+                                    const int64_t *high, int32_t count) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(blocks, count);
   block_plan p = {0};
@@ -334,11 +269,8 @@ rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
   return move_blocks(chain, from_space, &p);
 }
 
-rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
-                                    const int64_t *blocks,
-                                    const int64_t *low,
-                                    const int64_t *high,
-                                    int32_t count) {
+rlo_status rlo_chain_batch_to_space(rlo_chain *chain, const int64_t *blocks, const int64_t *low,
+                                    const int64_t *high, int32_t count) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(blocks, count);
   block_plan p = {0};

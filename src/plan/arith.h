@@ -22,22 +22,18 @@ RLO_NODISCARD rlo_status rlo__arith_split_parts(rlo_problem *problem);
 
 /** Adds all constants that depend on what a query computes, and begins the
  *  launch's description with it. */
-RLO_NODISCARD rlo_status rlo__arith_begin(const rlo__family_query *query,
-                                          rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__arith_begin(const rlo__family_query *query, rlo__launch *launch);
 
 /** Adds the numbers of the steps in the compute type: one argument. */
-RLO_NODISCARD rlo_status rlo__arith_add_numbers(const rlo_problem *problem,
-                                                rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__arith_add_numbers(const rlo_problem *problem, rlo__launch *launch);
 
 /** Adds RLO_NUM_ENDS and RLO_ENDS of compute.cl: the guards that end a sum
  *  before its axis ends. The guards themselves are compiled in. */
-RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
-                                                rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem, rlo__launch *launch);
 
 /** RLO_SUM_LEVELS of arith.cl: the levels of the pairwise sum over the blocks
  *  of a cell; 1 where nothing is summed. @return RLO_OK; RLO_OVERFLOW. */
-RLO_NODISCARD rlo_status rlo__arith_sum_levels(const rlo__family_query *query,
-                                               int64_t *out_levels);
+RLO_NODISCARD rlo_status rlo__arith_sum_levels(const rlo__family_query *query, int64_t *out_levels);
 
 /** Points of a block of the query's sum. */
 int64_t rlo__arith_block_points(const rlo__family_query *query);

@@ -109,7 +109,6 @@ extern const rlo__family *const rlo__families[];
 extern const int32_t rlo__num_families;
 
 /** The family of a name, or NULL. */
-const rlo__family *rlo__family_find(rlo_device_class device_class,
-                                    const char *name);
+const rlo__family *rlo__family_find(rlo_device_class device_class, const char *name);
 
 #endif

@@ -56,12 +56,8 @@ typedef struct place_count {
 
 /* Tells if a form counts the groups that the axes [first_axis, inner] of a
  * level count. */
-static bool counts_groups(const rlo_problem *problem,
-                          const level_list *levels,
-                          const level *l,
-                          int32_t inner,
-                          const rlo_form *form,
-                          place_count *out) {
+static bool counts_groups(const rlo_problem *problem, const level_list *levels, const level *l,
+                          int32_t inner, const rlo_form *form, place_count *out) {
   int64_t factor = form->axis[inner];
   int64_t group = levels->steps[inner];
   *out = (place_count){.factor = factor, .group = group, .is_exact = true};
@@ -71,8 +67,7 @@ static bool counts_groups(const rlo_problem *problem,
     int64_t expected;
     if (a >= l->first_axis && a <= inner) {
       counts = levels->steps[a] % group == 0 &&
-               rlo__mul(factor, levels->steps[a] / group, &expected) &&
-               step == expected;
+               rlo__mul(factor, levels->steps[a] / group, &expected) && step == expected;
     } else {
       counts = step == 0 || (step > 0) == (factor > 0);
       out->is_exact = out->is_exact && step == 0;
@@ -81,11 +76,8 @@ static bool counts_groups(const rlo_problem *problem,
   return counts;
 }
 
-static bool counts_places(const rlo_problem *problem,
-                          const level_list *levels,
-                          const level *l,
-                          const rlo_form *form,
-                          place_count *out) {
+static bool counts_places(const rlo_problem *problem, const level_list *levels, const level *l,
+                          const rlo_form *form, place_count *out) {
   for (int32_t inner = l->end_axis - 1; inner >= l->first_axis; --inner) {
     if (counts_groups(problem, levels, l, inner, form, out)) {
       return true;
@@ -96,9 +88,7 @@ static bool counts_places(const rlo_problem *problem,
 
 /* Leaves out the places that SKIP guards exclude, such as the overhang of a
  * tile: without them levels do not overlap. Returns whether there were some. */
-static bool cut_by_guards(const rlo_problem *problem,
-                          const level_list *levels,
-                          level *l) {
+static bool cut_by_guards(const rlo_problem *problem, const level_list *levels, level *l) {
   int64_t first = 0;
   int64_t end = l->count;
   for (int32_t g = 0; g < problem->num_guards; ++g) {
@@ -112,10 +102,8 @@ static bool cut_by_guards(const rlo_problem *problem,
     int64_t group = places.group;
     int64_t base = guard->form.base;
     int64_t last = guard->limit - 1;
-    int64_t from = step > 0 ? -rlo__floor_div(base, step)
-                            : -rlo__floor_div(last - base, -step);
-    int64_t to = step > 0 ? rlo__floor_div(last - base, step)
-                          : rlo__floor_div(base, -step);
+    int64_t from = step > 0 ? -rlo__floor_div(base, step) : -rlo__floor_div(last - base, -step);
+    int64_t to = step > 0 ? rlo__floor_div(last - base, step) : rlo__floor_div(base, -step);
     if (places.is_exact) {
       first = rlo__max(first, rlo__min(from, l->count) * group);
     }
@@ -132,8 +120,7 @@ static bool cut_by_guards(const rlo_problem *problem,
 /* Tells if the axis before those of a level continues them. */
 static bool is_continued(const rlo_problem *problem, const level *l) {
   int64_t next;
-  return l->first_axis > 0 && l->first == 0 &&
-         rlo__mul(l->stride, l->count, &next) &&
+  return l->first_axis > 0 && l->first == 0 && rlo__mul(l->stride, l->count, &next) &&
          problem->dst.axis[l->first_axis - 1] == next;
 }
 
@@ -182,22 +169,17 @@ typedef struct row_cut {
 
 /* Cuts so that `levels` of the levels count rows. False if rows would not begin
  * at the same bit of a byte, or would share one. */
-static bool cut_rows(const level_list *list,
-                     int64_t first,
-                     int32_t levels,
-                     int64_t byte_cells,
+static bool cut_rows(const level_list *list, int64_t first, int32_t levels, int64_t byte_cells,
                      row_cut *out) {
   *out = (row_cut){.levels = levels, .rows = 1, .first = first, .cells = 1};
   for (int32_t k = levels; k < list->count; ++k) {
     out->cells += list->items[k].stride * (list->items[k].count - 1);
   }
-  out->bytes =
-      rlo__ceil_div(rlo__floor_mod(first, byte_cells) + out->cells, byte_cells);
+  out->bytes = rlo__ceil_div(rlo__floor_mod(first, byte_cells) + out->cells, byte_cells);
   int64_t reach = 0;
   for (int32_t k = levels - 1; k >= 0; --k) {
     const level *l = &list->items[k];
-    if (l->stride % byte_cells != 0 ||
-        l->stride - reach < out->bytes * byte_cells) {
+    if (l->stride % byte_cells != 0 || l->stride - reach < out->bytes * byte_cells) {
       return false;
     }
     reach += l->stride * (l->count - 1);
@@ -207,9 +189,7 @@ static bool cut_rows(const level_list *list,
 }
 
 /* Chooses the longest rows that are not mostly gaps. */
-static row_cut choose_rows(const rlo_problem *problem,
-                           const level_list *list,
-                           int64_t byte_cells) {
+static row_cut choose_rows(const rlo_problem *problem, const level_list *list, int64_t byte_cells) {
   int64_t first = problem->dst.base;
   for (int32_t k = 0; k < list->count; ++k) {
     first += list->items[k].stride * list->items[k].first;
@@ -238,8 +218,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   int32_t bits = problem->unit_bits;
   if (bits % 8 == 0 && (bits & (bits - 1)) == 0) {
-    return RLO__REFUSE(
-        why, "units of %d bytes, which other kernels move", bits / 8);
+    return RLO__REFUSE(why, "units of %d bytes, which other kernels move", bits / 8);
   }
   level_list levels;
   if (!find_levels(problem, &levels)) {
@@ -248,17 +227,15 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   return true;
 }
 
-static rlo_status define_levels(const level_list *list,
-                                int32_t num_axes,
-                                rlo__launch *launch) {
+static rlo_status define_levels(const level_list *list, int32_t num_axes, rlo__launch *launch) {
   enum { LEVEL_NUMBERS = 5 };
 
   int64_t numbers[RLO_MAX_AXES * LEVEL_NUMBERS];
   int32_t count = 0;
   for (int32_t k = 0; k < list->count; ++k) {
     const level *l = &list->items[k];
-    const int64_t of_level[LEVEL_NUMBERS] = {
-        l->stride, l->count, l->first, l->first_axis, l->end_axis};
+    const int64_t of_level[LEVEL_NUMBERS] = {l->stride, l->count, l->first, l->first_axis,
+                                             l->end_axis};
     memcpy(numbers + count, of_level, sizeof of_level);
     count += LEVEL_NUMBERS;
   }
@@ -266,8 +243,7 @@ static rlo_status define_levels(const level_list *list,
     return RLO_OK;
   }
   RLO_TRY(rlo__launch_define_list(launch, "RLO_LEVEL_LIST", numbers, count));
-  return rlo__launch_define_list(
-      launch, "RLO_AXIS_STEPS", list->steps, num_axes);
+  return rlo__launch_define_list(launch, "RLO_AXIS_STEPS", list->steps, num_axes);
 }
 
 /* Tells if neighbours along the last axis are neighbours in the destination,
@@ -281,16 +257,12 @@ static bool has_runs(const rlo_problem *problem) {
   return has;
 }
 
-static rlo_status cut_segments(const rlo_problem *problem,
-                               const row_cut *rows,
-                               const rlo__family_query *query,
-                               rlo__partition *out) {
+static rlo_status cut_segments(const rlo_problem *problem, const row_cut *rows,
+                               const rlo__family_query *query, rlo__partition *out) {
   bool is_gpu = query->device_class == RLO_DEVICE_CLASS_GPU;
-  rlo__partition cut = {.local =
-                            is_gpu ? rlo__gpu_local_items(query->device) : 1};
-  cut.segment = rlo__min(
-      rows->bytes,
-      is_gpu ? GPU_SEGMENT_BYTES : rlo__thresholds.plan_cpu_bits_segment_bytes);
+  rlo__partition cut = {.local = is_gpu ? rlo__gpu_local_items(query->device) : 1};
+  cut.segment = rlo__min(rows->bytes,
+                         is_gpu ? GPU_SEGMENT_BYTES : rlo__thresholds.plan_cpu_bits_segment_bytes);
   cut.row_segments = rlo__ceil_div(rows->bytes, cut.segment);
   if (!rlo__mul(cut.row_segments, rows->rows, &cut.segments)) {
     return RLO_FAIL(RLO_OVERFLOW, "the segments of all rows exceed 64 bits");
@@ -298,18 +270,15 @@ static rlo_status cut_segments(const rlo_problem *problem,
   int64_t byte_cells = 8 / problem->unit_bits;
   cut.fits_32_bits =
       cut.segments <= INT32_MAX - cut.local &&
-      rows->bytes <=
-          INT32_MAX / byte_cells - rlo__thresholds.plan_cpu_bits_segment_bytes;
+      rows->bytes <= INT32_MAX / byte_cells - rlo__thresholds.plan_cpu_bits_segment_bytes;
   *out = cut;
   return RLO_OK;
 }
 
 /* Writes the launch of a query whose units are cut into `parts` of 1, 2, 4 or 8
  * bits, of which the fill has `fill_parts`. */
-static rlo_status emit_parts(const rlo__family_query *query,
-                             const rlo_problem *parts,
-                             int32_t fill_parts,
-                             rlo__launch *launch) {
+static rlo_status emit_parts(const rlo__family_query *query, const rlo_problem *parts,
+                             int32_t fill_parts, rlo__launch *launch) {
   level_list levels;
   bool is_found = find_levels(parts, &levels);
   assert(is_found);
@@ -336,13 +305,9 @@ static rlo_status emit_parts(const rlo__family_query *query,
   rlo__launch_describe(launch,
                        "elements of %d bits, %lld rows of %lld bytes, segments "
                        "of %lld, %d %s, %d guards",
-                       parts->unit_bits,
-                       (long long)rows.rows,
-                       (long long)rows.bytes,
-                       (long long)cut.segment,
-                       parts->num_terms,
-                       rlo_problem_loads(parts) ? "terms" : "quotients",
-                       parts->num_guards);
+                       parts->unit_bits, (long long)rows.rows, (long long)rows.bytes,
+                       (long long)cut.segment, parts->num_terms,
+                       rlo_problem_loads(parts) ? "terms" : "quotients", parts->num_guards);
   return RLO_OK;
 }
 
@@ -355,11 +320,9 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
     return RLO_OUT_OF_MEMORY;
   }
   *parts = *problem;
-  bool is_fill_whole =
-      !rlo__problem_uses_fill(problem) || rlo__fill_repeats(problem, bits);
+  bool is_fill_whole = !rlo__problem_uses_fill(problem) || rlo__fill_repeats(problem, bits);
   int32_t fill_parts = is_fill_whole ? 1 : problem->unit_bits / bits;
-  rlo_status status =
-      bits != problem->unit_bits ? rlo__narrow(parts, bits) : RLO_OK;
+  rlo_status status = bits != problem->unit_bits ? rlo__narrow(parts, bits) : RLO_OK;
   if (status == RLO_OK) {
     status = emit_parts(query, parts, fill_parts, launch);
   }
@@ -388,15 +351,9 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
 }
 
 const rlo__family rlo__family_cpu_bits = {
-    "bits",
-    RLO_DEVICE_CLASS_CPU,
-    judge,
-    emit,
+    "bits", RLO_DEVICE_CLASS_CPU, judge, emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_BITS};
 
 const rlo__family rlo__family_gpu_bits = {
-    "bits",
-    RLO_DEVICE_CLASS_GPU,
-    judge,
-    emit,
+    "bits", RLO_DEVICE_CLASS_GPU, judge, emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_BITS};

@@ -45,8 +45,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   if (!rlo__cpu_takes_row_guards(problem, g.run_axis, why)) {
     return false;
   }
-  return rlo__grid_is_within_limits(
-      query, &g, problem->num_axes, NUM_SCALARS, why);
+  return rlo__grid_is_within_limits(query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
 static void choose(const rlo__family_query *query, rows_plan *plan) {
@@ -55,15 +54,13 @@ static void choose(const rlo__family_query *query, rows_plan *plan) {
   rlo__grid_plan *cpu = &plan->cpu;
   cpu->x_axis = cpu->geometry.run_axis;
   plan->row_units = problem->extents[cpu->x_axis];
-  plan->chunk_units =
-      rlo__cpu_chunk_units(problem, &cpu->geometry, cpu->x_axis);
+  plan->chunk_units = rlo__cpu_chunk_units(problem, &cpu->geometry, cpu->x_axis);
   if (!rlo__mul(plan->row_units, cpu->geometry.unit_bytes, &plan->row_bytes)) {
     plan->row_bytes = INT64_MAX;
   }
   const int64_t group_bytes = rlo__thresholds.plan_cpu_compute_bytes;
   if (plan->row_bytes <= group_bytes / 2) {
-    cpu->y_axis = rlo__geometry_nearest_axis(
-        problem, &problem->src, UINT64_C(1) << cpu->x_axis);
+    cpu->y_axis = rlo__geometry_nearest_axis(problem, &problem->src, UINT64_C(1) << cpu->x_axis);
   }
   if (cpu->y_axis >= 0) {
     int64_t rows = problem->extents[cpu->y_axis];
@@ -105,29 +102,24 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   choose(query, &plan);
   const rlo__grid_plan *cpu = &plan.cpu;
   int32_t batch = cpu->y_axis;
-  const rlo__constant constants[] = {
-      {"RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1},
-      {"RLO_STREAMS", pages_in_turns(query->device)},
-      {0}};
-  const rlo__arg args[] = {
-      rlo__arg_int(rlo__grid_find(&cpu->grid, batch)),
-      rlo__arg_index(batch >= 0 ? problem->extents[batch] : 1),
-      rlo__arg_index(plan.batch_rows),
-      rlo__arg_stride(&problem->src, batch),
-      rlo__arg_stride(&problem->dst, batch),
-      rlo__arg_int(rlo__grid_find(&cpu->grid, cpu->x_axis)),
-      rlo__arg_index(plan.row_units),
-      rlo__arg_index(plan.chunk_units),
-      {0}};
-  RLO_TRY(
-      rlo__grid_emit(query, cpu, "cpu_compute_rows", constants, args, launch));
-  rlo__launch_describe(launch,
-                       ", rows of %lld bytes, %lld to a group%s",
-                       (long long)plan.row_bytes,
+  const rlo__constant constants[] = {{"RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1},
+                                     {"RLO_STREAMS", pages_in_turns(query->device)},
+                                     {0}};
+  const rlo__arg args[] = {rlo__arg_int(rlo__grid_find(&cpu->grid, batch)),
+                           rlo__arg_index(batch >= 0 ? problem->extents[batch] : 1),
+                           rlo__arg_index(plan.batch_rows),
+                           rlo__arg_stride(&problem->src, batch),
+                           rlo__arg_stride(&problem->dst, batch),
+                           rlo__arg_int(rlo__grid_find(&cpu->grid, cpu->x_axis)),
+                           rlo__arg_index(plan.row_units),
+                           rlo__arg_index(plan.chunk_units),
+                           {0}};
+  RLO_TRY(rlo__grid_emit(query, cpu, "cpu_compute_rows", constants, args, launch));
+  rlo__launch_describe(launch, ", rows of %lld bytes, %lld to a group%s", (long long)plan.row_bytes,
                        (long long)plan.batch_rows,
                        cpu->is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_compute_rows = {
-    "compute_rows", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_rows = {"compute_rows", RLO_DEVICE_CLASS_CPU, judge, emit,
+                                                  RLO__FAMILY_COMPUTES};

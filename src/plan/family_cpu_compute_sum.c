@@ -41,8 +41,7 @@ static int32_t first_sum_axis(const rlo_problem *problem) {
 static int32_t contiguous_cells(const rlo_problem *problem) {
   int32_t found = -1;
   for (int32_t a = 0; a < first_sum_axis(problem); ++a) {
-    if (problem->src.axis[a] == 1 &&
-        (found < 0 || problem->extents[a] > problem->extents[found])) {
+    if (problem->src.axis[a] == 1 && (found < 0 || problem->extents[a] > problem->extents[found])) {
       found = a;
     }
   }
@@ -71,8 +70,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
     return RLO__REFUSE(why, "it sums nothing");
   }
   if (problem->num_guards > 0) {
-    return RLO__REFUSE(
-        why, "it has %d guards; the kernel takes none", problem->num_guards);
+    return RLO__REFUSE(why, "it has %d guards; the kernel takes none", problem->num_guards);
   }
   if (!rlo__arith_has_vectors(problem) ||
       rlo__dtype_info_of(problem->arithmetic.src_type)->format.is_unsigned) {
@@ -88,21 +86,18 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   }
   rlo__geometry g = rlo__geometry_of(query);
   /* Two grid vectors more than kernels that move. */
-  return rlo__grid_is_within_limits(
-      query, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
+  return rlo__grid_is_within_limits(query, &g, problem->num_axes, NUM_SCALARS + 2 * 16, why);
 }
 
 /* Cells of a group along plan->cell_axis: many, because groups read long pieces
  * of rows faster, but not fewer groups than there are compute units. */
-static int64_t choose_cells(const rlo__family_query *query,
-                            const sum_plan *plan) {
+static int64_t choose_cells(const rlo__family_query *query, const sum_plan *plan) {
   const rlo_problem *problem = query->problem;
   int64_t units = rlo__max(query->device->compute_units, 1);
   int64_t least = plan->is_along_rows ? 1 : MIN_COLUMN_CELLS;
   int64_t most = plan->is_along_rows
                      ? ROW_CELLS
-                     : rlo__min(rlo__thresholds.plan_cpu_column_bytes /
-                                    (problem->unit_bits / 8),
+                     : rlo__min(rlo__thresholds.plan_cpu_column_bytes / (problem->unit_bits / 8),
                                 MAX_COLUMN_CELLS);
   int64_t wanted = plan->is_along_rows ? ROW_GROUPS_PER_UNIT * units : units;
   if (plan->cell_axis < 0) {
@@ -128,8 +123,7 @@ static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
                      .num_sum_axes = rlo__arith_num_sum_axes(problem),
                      .is_along_rows = is_along_rows(problem)};
   int32_t cell_axes = problem->num_axes - plan->num_sum_axes;
-  plan->cell_axis =
-      plan->is_along_rows ? cell_axes - 1 : contiguous_cells(problem);
+  plan->cell_axis = plan->is_along_rows ? cell_axes - 1 : contiguous_cells(problem);
   plan->group_cells = choose_cells(query, plan);
   for (int32_t a = 0; a < cell_axes; ++a) {
     int64_t step = a == plan->cell_axis ? plan->group_cells : 1;
@@ -140,9 +134,7 @@ static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
 }
 
 static double judge(const rlo__family_query *query, rlo__str *why) {
-  return !is_applicable(query, why)      ? RLO__REFUSED
-         : is_along_rows(query->problem) ? 0.8
-                                         : 0.6;
+  return !is_applicable(query, why) ? RLO__REFUSED : is_along_rows(query->problem) ? 0.8 : 0.6;
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
@@ -155,29 +147,25 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   /* The outer summed axes. */
   int32_t first = problem->num_axes - plan.num_sum_axes;
   int32_t count = plan.num_sum_axes - 1;
-  const rlo__constant constants[] = {{"RLO_ALONG_ROWS", plan.is_along_rows},
-                                     {"RLO_SUM_LEVELS", plan.sum_levels},
-                                     {0}};
-  const rlo__arg args[] = {
-      rlo__arg_int(rlo__grid_find(&cpu->grid, cell)),
-      rlo__arg_index(cell >= 0 ? problem->extents[cell] : 1),
-      rlo__arg_stride(&problem->src, cell),
-      rlo__arg_stride(&problem->dst, cell),
-      rlo__arg_int(count),
-      rlo__arg_vector(problem->extents + first, count),
-      rlo__arg_vector(problem->src.axis + first, count),
-      rlo__arg_index(problem->extents[last]),
-      rlo__arg_stride(&problem->src, last),
-      rlo__arg_index(plan.group_cells),
-      {0}};
-  RLO_TRY(
-      rlo__grid_emit(query, cpu, "cpu_compute_sum", constants, args, launch));
-  rlo__launch_describe(launch,
-                       ", %s, %lld cells to a group",
+  const rlo__constant constants[] = {
+      {"RLO_ALONG_ROWS", plan.is_along_rows}, {"RLO_SUM_LEVELS", plan.sum_levels}, {0}};
+  const rlo__arg args[] = {rlo__arg_int(rlo__grid_find(&cpu->grid, cell)),
+                           rlo__arg_index(cell >= 0 ? problem->extents[cell] : 1),
+                           rlo__arg_stride(&problem->src, cell),
+                           rlo__arg_stride(&problem->dst, cell),
+                           rlo__arg_int(count),
+                           rlo__arg_vector(problem->extents + first, count),
+                           rlo__arg_vector(problem->src.axis + first, count),
+                           rlo__arg_index(problem->extents[last]),
+                           rlo__arg_stride(&problem->src, last),
+                           rlo__arg_index(plan.group_cells),
+                           {0}};
+  RLO_TRY(rlo__grid_emit(query, cpu, "cpu_compute_sum", constants, args, launch));
+  rlo__launch_describe(launch, ", %s, %lld cells to a group",
                        plan.is_along_rows ? "along rows" : "down columns",
                        (long long)plan.group_cells);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_compute_sum = {
-    "compute_sum", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_sum = {"compute_sum", RLO_DEVICE_CLASS_CPU, judge, emit,
+                                                 RLO__FAMILY_COMPUTES};

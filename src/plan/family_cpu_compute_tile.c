@@ -27,29 +27,23 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
     return RLO__REFUSE(why, "it takes vectors, which device or types lack");
   }
   if (problem->num_guards > 0) {
-    return RLO__REFUSE(
-        why, "it has %d guards; the kernel takes none", problem->num_guards);
+    return RLO__REFUSE(why, "it has %d guards; the kernel takes none", problem->num_guards);
   }
   rlo__geometry g = rlo__geometry_of(query);
   if (g.dst_axis < 0 || g.src_axis < 0 || g.run_axis >= 0) {
     return RLO__REFUSE(why, "no two axes are contiguous, one on either side");
   }
-  if (problem->extents[g.dst_axis] < MIN_SIDE ||
-      problem->extents[g.src_axis] < MIN_SIDE) {
-    return RLO__REFUSE(why,
-                       "its plane is %lld x %lld; each side must be %d or more",
+  if (problem->extents[g.dst_axis] < MIN_SIDE || problem->extents[g.src_axis] < MIN_SIDE) {
+    return RLO__REFUSE(why, "its plane is %lld x %lld; each side must be %d or more",
                        (long long)problem->extents[g.src_axis],
-                       (long long)problem->extents[g.dst_axis],
-                       MIN_SIDE);
+                       (long long)problem->extents[g.dst_axis], MIN_SIDE);
   }
-  return rlo__grid_is_within_limits(
-      query, &g, problem->num_axes, NUM_SCALARS, why);
+  return rlo__grid_is_within_limits(query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
 static int64_t tile_y(const rlo_problem *problem) {
-  return rlo__min(
-      rlo__thresholds.plan_cpu_compute_tile_bytes / (problem->unit_bits / 8),
-      MAX_TILE_Y);
+  return rlo__min(rlo__thresholds.plan_cpu_compute_tile_bytes / (problem->unit_bits / 8),
+                  MAX_TILE_Y);
 }
 
 static rlo__grid_plan choose(const rlo__family_query *query) {
@@ -84,9 +78,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   rlo__grid_plan plan = choose(query);
   int32_t x = plan.x_axis;
   int32_t y = plan.y_axis;
-  const rlo__constant constants[] = {{"RLO_COMPUTE_TILE_X", TILE_X},
-                                     {"RLO_COMPUTE_TILE_Y", tile_y(problem)},
-                                     {0}};
+  const rlo__constant constants[] = {
+      {"RLO_COMPUTE_TILE_X", TILE_X}, {"RLO_COMPUTE_TILE_Y", tile_y(problem)}, {0}};
   const rlo__arg args[] = {rlo__arg_int(rlo__grid_find(&plan.grid, x)),
                            rlo__arg_index(problem->extents[x]),
                            rlo__arg_stride(&problem->src, x),
@@ -94,15 +87,11 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
                            rlo__arg_index(problem->extents[y]),
                            rlo__arg_stride(&problem->dst, y),
                            {0}};
-  RLO_TRY(rlo__grid_emit(
-      query, &plan, "cpu_compute_tile", constants, args, launch));
-  rlo__launch_describe(launch,
-                       ", tile %dx%lld, output order%s",
-                       TILE_X,
-                       (long long)tile_y(problem),
+  RLO_TRY(rlo__grid_emit(query, &plan, "cpu_compute_tile", constants, args, launch));
+  rlo__launch_describe(launch, ", tile %dx%lld, output order%s", TILE_X, (long long)tile_y(problem),
                        plan.is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_compute_tile = {
-    "compute_tile", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_tile = {"compute_tile", RLO_DEVICE_CLASS_CPU, judge, emit,
+                                                  RLO__FAMILY_COMPUTES};

@@ -11,12 +11,10 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_guards > 0) {
-    return RLO__REFUSE(
-        why, "it has %d guards; a copy has none", problem->num_guards);
+    return RLO__REFUSE(why, "it has %d guards; a copy has none", problem->num_guards);
   }
   if (problem->num_axes > 1) {
-    return RLO__REFUSE(
-        why, "%d axes are left; a copy has one", problem->num_axes);
+    return RLO__REFUSE(why, "%d axes are left; a copy has one", problem->num_axes);
   }
   if (problem->num_axes == 1 && g.run_axis < 0) {
     return RLO__REFUSE(why, "the axis does not have stride 1 on both sides");
@@ -32,8 +30,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   rlo__grid_plan plan = RLO__GRID_PLAN_INIT(query);
   int64_t units = problem->num_axes == 1 ? problem->extents[0] : 1;
-  int64_t chunk_bytes = rlo__schedule_group_bytes(
-      &query->schedule, rlo__thresholds.plan_cpu_parts_bytes);
+  int64_t chunk_bytes =
+      rlo__schedule_group_bytes(&query->schedule, rlo__thresholds.plan_cpu_parts_bytes);
   int64_t chunk_units = chunk_bytes / plan.geometry.unit_bytes;
   plan.x_axis = problem->num_axes - 1;
   plan.is_nontemporal = rlo__cpu_wants_nontemporal(query, &plan.geometry);
@@ -44,14 +42,11 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
                            rlo__arg_index(chunk_units),
                            {0}};
   RLO_TRY(rlo__grid_emit(query, &plan, "cpu_copy", constants, args, launch));
-  rlo__launch_describe(launch,
-                       "chunks of %lld KiB, units of %lld bytes%s%s",
-                       (long long)chunk_bytes / 1024,
-                       (long long)plan.geometry.unit_bytes,
+  rlo__launch_describe(launch, "chunks of %lld KiB, units of %lld bytes%s%s",
+                       (long long)chunk_bytes / 1024, (long long)plan.geometry.unit_bytes,
                        plan.is_nontemporal ? ", non-temporal stores" : "",
                        plan.is_prefetching ? ", prefetch" : "");
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_copy = {
-    "copy", RLO_DEVICE_CLASS_CPU, judge, emit, 0};
+const rlo__family rlo__family_cpu_copy = {"copy", RLO_DEVICE_CLASS_CPU, judge, emit, 0};

@@ -63,13 +63,12 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
     return false;
   }
   int32_t num_grid_axes = problem->num_axes > 0 ? problem->num_axes - 1 : 0;
-  if (g.run_axis >= 0 && rlo__cpu_chunk_units(problem, &g, g.run_axis) <
-                             problem->extents[g.run_axis]) {
+  if (g.run_axis >= 0 &&
+      rlo__cpu_chunk_units(problem, &g, g.run_axis) < problem->extents[g.run_axis]) {
     ++num_grid_axes;
   }
   bool is_short = g.fits_32_bits || num_grid_axes <= 8;
-  int32_t num_scalars =
-      NUM_SCALARS + NUM_VECTORS * (is_short ? 8 : RLO__GRID_MAX_AXES);
+  int32_t num_scalars = NUM_SCALARS + NUM_VECTORS * (is_short ? 8 : RLO__GRID_MAX_AXES);
   return rlo__grid_is_within_limits(query, &g, num_grid_axes, num_scalars, why);
 }
 
@@ -77,25 +76,19 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
 static void measure(const rlo_problem *problem, rows_plan *plan) {
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   int32_t unused;
-  plan->src_run_bytes = unit_bytes * rlo__axis_run_units(&plan->src_run,
-                                                         problem,
-                                                         plan->size,
-                                                         &plan->num_src_axes);
+  plan->src_run_bytes =
+      unit_bytes * rlo__axis_run_units(&plan->src_run, problem, plan->size, &plan->num_src_axes);
   plan->dst_run_bytes =
-      unit_bytes *
-      rlo__axis_run_units(&plan->dst_run, problem, plan->size, &unused);
+      unit_bytes * rlo__axis_run_units(&plan->dst_run, problem, plan->size, &unused);
 }
 
 /* Takes more points of an axis into the block: `factor` times as many, or as
  * many as there are and fit. */
-static bool grow_axis(const rlo_problem *problem,
-                      int32_t axis,
-                      int64_t factor,
-                      rows_plan *plan) {
+static bool grow_axis(const rlo_problem *problem, int32_t axis, int64_t factor, rows_plan *plan) {
   int64_t before = rlo__max(plan->size[axis], 1);
   int64_t others = plan->num_rows / before;
-  int64_t after = rlo__min(rlo__min(before * factor, problem->extents[axis]),
-                           plan->max_rows / others);
+  int64_t after =
+      rlo__min(rlo__min(before * factor, problem->extents[axis]), plan->max_rows / others);
   if (after <= before) {
     return false;
   }
@@ -105,9 +98,7 @@ static bool grow_axis(const rlo_problem *problem,
 }
 
 /* Lengthens a run of the block. */
-static bool grow_run(const rlo_problem *problem,
-                     const rlo__axis_run *run,
-                     rows_plan *plan) {
+static bool grow_run(const rlo_problem *problem, const rlo__axis_run *run, rows_plan *plan) {
   for (int32_t k = 1; k < run->num_axes; ++k) {
     int32_t a = run->axes[k];
     if (plan->size[a] < problem->extents[a]) {
@@ -122,12 +113,10 @@ static bool grow_run(const rlo_problem *problem,
 static int32_t nearest_axis(const rlo_problem *problem, const rows_plan *plan) {
   uint64_t whole = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    bool is_whole =
-        a == plan->cpu.x_axis || plan->size[a] == problem->extents[a];
+    bool is_whole = a == plan->cpu.x_axis || plan->size[a] == problem->extents[a];
     whole |= (uint64_t)is_whole << a;
   }
-  const rlo_form *form =
-      plan->cpu.geometry.is_fill ? &problem->dst : &problem->src;
+  const rlo_form *form = plan->cpu.geometry.is_fill ? &problem->dst : &problem->src;
   return rlo__geometry_nearest_axis(problem, form, whole);
 }
 
@@ -135,8 +124,7 @@ static int64_t max_rows(const rows_plan *plan) {
   int64_t rows = plan->is_aligned ? BLOCK_ROWS : 2 * BLOCK_ROWS;
   int64_t bytes = rlo__thresholds.plan_cpu_most_block_bytes;
   if (plan->row_bytes < bytes / rows) {
-    bytes = rlo__max(plan->row_bytes * rows,
-                     rlo__thresholds.plan_cpu_least_block_bytes);
+    bytes = rlo__max(plan->row_bytes * rows, rlo__thresholds.plan_cpu_least_block_bytes);
   }
   return rlo__max(rlo__min(bytes / plan->row_bytes, MAX_PLACES), 1);
 }
@@ -146,16 +134,14 @@ static int64_t max_rows(const rows_plan *plan) {
 static void choose_block(const rlo_problem *problem, rows_plan *plan) {
   plan->max_rows = max_rows(plan);
   if (plan->dst_run.num_axes > 1 && plan->row_bytes < RLO__CPU_LINE_BYTES) {
-    int64_t rows =
-        RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, plan->row_bytes);
+    int64_t rows = RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, plan->row_bytes);
     (void)grow_axis(problem, plan->dst_run.axes[1], rows, plan);
   }
   bool src_grows = !plan->cpu.geometry.is_fill;
   bool dst_grows = plan->row_bytes < MIN_STREAM_BYTES;
   while (src_grows || dst_grows) {
     measure(problem, plan);
-    if (src_grows &&
-        (plan->src_run_bytes < plan->dst_run_bytes || !dst_grows)) {
+    if (src_grows && (plan->src_run_bytes < plan->dst_run_bytes || !dst_grows)) {
       src_grows = grow_run(problem, &plan->src_run, plan);
     } else {
       dst_grows = grow_run(problem, &plan->dst_run, plan);
@@ -185,14 +171,12 @@ static bool reads_are_dense(const rlo_problem *problem, const rows_plan *plan) {
   int64_t page_units = PAGE_BYTES / plan->cpu.geometry.unit_bytes;
   bool is_close = true;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    bool is_apart = plan->size[a] > 1 &&
-                    !rlo__axis_run_leads(&plan->src_run, plan->num_src_axes, a);
-    is_close =
-        is_close && (!is_apart || rlo__abs(problem->src.axis[a]) < page_units);
+    bool is_apart =
+        plan->size[a] > 1 && !rlo__axis_run_leads(&plan->src_run, plan->num_src_axes, a);
+    is_close = is_close && (!is_apart || rlo__abs(problem->src.axis[a]) < page_units);
   }
-  int64_t max_bytes = plan->cpu.geometry.num_pad_guards > 0
-                          ? MAX_DENSE_PADDED_BYTES
-                          : MAX_DENSE_ROW_BYTES;
+  int64_t max_bytes =
+      plan->cpu.geometry.num_pad_guards > 0 ? MAX_DENSE_PADDED_BYTES : MAX_DENSE_ROW_BYTES;
   return plan->num_rows > 1 && plan->row_bytes <= max_bytes &&
          (is_close || plan->src_run_bytes >= PAGE_BYTES);
 }
@@ -224,12 +208,11 @@ static void choose(const rlo__family_query *query, rows_plan *plan) {
   }
   const int32_t plane_axes[2] = {run, -1};
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
-  bool has_lines =
-      plan->is_aligned || plan->dst_run_bytes >= RLO__CPU_MIN_LINED_BYTES;
+  bool has_lines = plan->is_aligned || plan->dst_run_bytes >= RLO__CPU_MIN_LINED_BYTES;
   cpu->is_nontemporal = has_lines && rlo__cpu_wants_nontemporal(query, g);
   plan->is_dense = reads_are_dense(problem, plan);
-  cpu->is_prefetching = cpu->is_prefetching && !g->is_fill &&
-                        (plan->is_dense || plan->row_bytes >= MIN_OPENED_BYTES);
+  cpu->is_prefetching =
+      cpu->is_prefetching && !g->is_fill && (plan->is_dense || plan->row_bytes >= MIN_OPENED_BYTES);
 }
 
 /* From measurements. Shorter rows than a line cost more than with family
@@ -255,16 +238,13 @@ static int64_t fetch_lines(const rows_plan *plan) {
     return 0;
   }
   int64_t runs = plan->num_rows * plan->row_bytes / plan->src_run_bytes;
-  int64_t lines =
-      runs * (rlo__ceil_div(plan->src_run_bytes, RLO__CPU_LINE_BYTES) + 1);
+  int64_t lines = runs * (rlo__ceil_div(plan->src_run_bytes, RLO__CPU_LINE_BYTES) + 1);
   return rlo__ceil_div(lines, plan->num_rows);
 }
 
 /* The units that the problem's source may be read at, from its base on. */
-static rlo_status readable_units(const rlo_problem *problem,
-                                 const rows_plan *plan,
-                                 int64_t *out_first,
-                                 int64_t *out_end) {
+static rlo_status readable_units(const rlo_problem *problem, const rows_plan *plan,
+                                 int64_t *out_first, int64_t *out_end) {
   *out_first = 0;
   *out_end = 0;
   if (plan->cpu.geometry.is_fill) {
@@ -298,32 +278,23 @@ static int32_t lean_axis(const rlo_problem *problem, const rows_plan *plan) {
   }
   int32_t axis = plan->dst_run.axes[1];
   int32_t first = first_axis(problem, plan);
-  return first < 0 || first == axis ? rlo__grid_find(&cpu->grid, axis)
-                                    : NO_AXIS;
+  return first < 0 || first == axis ? rlo__grid_find(&cpu->grid, axis) : NO_AXIS;
 }
 
 static void describe(const rows_plan *plan, rlo__launch *launch) {
   const rlo__grid_plan *cpu = &plan->cpu;
   int64_t unit_bytes = cpu->geometry.unit_bytes;
-  rlo__launch_describe(launch,
-                       "rows of %lld bytes, units of %lld bytes",
-                       (long long)plan->row_bytes,
-                       (long long)unit_bytes);
+  rlo__launch_describe(launch, "rows of %lld bytes, units of %lld bytes",
+                       (long long)plan->row_bytes, (long long)unit_bytes);
   if (cpu->x_axis >= 0 && plan->size[cpu->x_axis] < plan->row_units) {
-    rlo__launch_describe(
-        launch,
-        ", chunks of %lld KiB",
-        (long long)(plan->size[cpu->x_axis] * unit_bytes / 1024));
+    rlo__launch_describe(launch, ", chunks of %lld KiB",
+                         (long long)(plan->size[cpu->x_axis] * unit_bytes / 1024));
   } else {
-    rlo__launch_describe(launch,
-                         ", %lld to a block, runs of %lld and %lld bytes",
-                         (long long)plan->num_rows,
-                         (long long)plan->src_run_bytes,
+    rlo__launch_describe(launch, ", %lld to a block, runs of %lld and %lld bytes",
+                         (long long)plan->num_rows, (long long)plan->src_run_bytes,
                          (long long)plan->dst_run_bytes);
   }
-  rlo__launch_describe(launch,
-                       ", %s%s%s",
-                       rlo__grid_order_name(cpu->order),
+  rlo__launch_describe(launch, ", %s%s%s", rlo__grid_order_name(cpu->order),
                        cpu->is_nontemporal ? ", non-temporal stores" : "",
                        cpu->is_prefetching ? ", prefetch" : "");
 }
@@ -334,15 +305,12 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   choose(query, &plan);
   rlo__grid_plan *cpu = &plan.cpu;
   const rlo__grid *grid = &cpu->grid;
-  int64_t block_bytes = plan.num_rows * cpu->geometry.unit_bytes *
-                        (cpu->x_axis >= 0 ? plan.size[cpu->x_axis] : 1);
+  int64_t block_bytes =
+      plan.num_rows * cpu->geometry.unit_bytes * (cpu->x_axis >= 0 ? plan.size[cpu->x_axis] : 1);
   int64_t blocks;
   RLO_TRY(rlo__grid_join_groups(
-      query,
-      block_bytes,
-      rlo__schedule_group_bytes(&query->schedule,
-                                rlo__thresholds.plan_cpu_group_bytes),
-      cpu,
+      query, block_bytes,
+      rlo__schedule_group_bytes(&query->schedule, rlo__thresholds.plan_cpu_group_bytes), cpu,
       &blocks));
   int64_t points[RLO__GRID_MAX_AXES];
   int64_t steps[RLO__GRID_MAX_AXES];
@@ -374,5 +342,4 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_rows = {
-    "rows", RLO_DEVICE_CLASS_CPU, judge, emit, 0};
+const rlo__family rlo__family_cpu_rows = {"rows", RLO_DEVICE_CLASS_CPU, judge, emit, 0};

@@ -18,12 +18,7 @@ enum { MIN_STREAM_UNIT_BYTES = 4 };
 /* Sides join axes up to these lengths. Reads gain from long runs, and writes
  * gain where a row has few lines or rows share lines. Where lines are whole,
  * joining rows of the destination only scatters reads. */
-enum {
-  ENOUGH_A_LINES = 64,
-  ENOUGH_B_LINES = 3,
-  ENOUGH_SHARED_LINES = 16,
-  MIN_SHARED_A_LINES = 4
-};
+enum { ENOUGH_A_LINES = 64, ENOUGH_B_LINES = 3, ENOUGH_SHARED_LINES = 16, MIN_SHARED_A_LINES = 4 };
 
 /* Arguments after the shared ones, for a problem with guards: six extents and
  * strides, and four ints, which count as half. */
@@ -67,10 +62,8 @@ typedef struct tile_plan {
 static void add_tiles(const rlo__side *side, int64_t tile, rlo__grid *grid) {
   if (side->extent > tile) {
     assert(grid->num_axes < RLO__GRID_MAX_AXES);
-    grid->axes[grid->num_axes++] =
-        (rlo__grid_axis){.problem_axis = side->axes[0],
-                         .step = tile,
-                         .extent = rlo__ceil_div(side->extent, tile)};
+    grid->axes[grid->num_axes++] = (rlo__grid_axis){
+        .problem_axis = side->axes[0], .step = tile, .extent = rlo__ceil_div(side->extent, tile)};
   }
 }
 
@@ -87,10 +80,8 @@ static void move_to_end(rlo__grid *grid, int32_t problem_axis) {
 /* Points of an axis beside the plane that one group after the other visits:
  * they share pages of the destination, and the pages of the source that they
  * read are no more than a core remembers. A divisor of the extent. */
-static int64_t count_page_points(const rlo__grid_axis *axis,
-                                 const tile_plan *plan) {
-  int64_t step_bytes =
-      rlo__abs(axis->dst_stride) * plan->cpu.geometry.unit_bytes;
+static int64_t count_page_points(const rlo__grid_axis *axis, const tile_plan *plan) {
+  int64_t step_bytes = rlo__abs(axis->dst_stride) * plan->cpu.geometry.unit_bytes;
   if (axis->step != 1 || step_bytes == 0 || step_bytes > PAGE_BYTES) {
     return 1;
   }
@@ -109,18 +100,16 @@ static int64_t count_page_points(const rlo__grid_axis *axis,
 static void split_for_pages(tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
-  if (grid->num_axes >= MAX_SPLIT_AXES ||
-      rlo__abs(plan->a.steps[0]) * unit_bytes < PAGE_BYTES) {
+  if (grid->num_axes >= MAX_SPLIT_AXES || rlo__abs(plan->a.steps[0]) * unit_bytes < PAGE_BYTES) {
     return;
   }
   int64_t rows = plan->tile_a;
   for (int32_t n = grid->num_axes - 1; n >= 0; --n) {
     rlo__grid_axis *axis = &grid->axes[n];
-    bool is_beside = axis->problem_axis != plan->plane.a_axis &&
-                     axis->problem_axis != plan->plane.b_axis;
+    bool is_beside =
+        axis->problem_axis != plan->plane.a_axis && axis->problem_axis != plan->plane.b_axis;
     int64_t count = is_beside ? count_page_points(axis, plan) : 1;
-    if (rows > rlo__thresholds.plan_cpu_many_pages &&
-        count >= MIN_PAGE_POINTS) {
+    if (rows > rlo__thresholds.plan_cpu_many_pages && count >= MIN_PAGE_POINTS) {
       rlo__grid_axis inner = *axis;
       inner.extent = count;
       axis->extent /= count;
@@ -137,9 +126,7 @@ static void split_for_pages(tile_plan *plan) {
 
 /* Lays the grid, in the order of the schedule. Groups that read the same joined
  * rows follow each other. */
-static void lay_grid(const rlo_problem *problem,
-                     const rlo__joined_rows *joined,
-                     tile_plan *plan) {
+static void lay_grid(const rlo_problem *problem, const rlo__joined_rows *joined, tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   grid->num_axes = 0;
   plan->page_points = 0;
@@ -182,8 +169,7 @@ static int64_t cut(int64_t extent, int64_t max, int64_t line) {
 }
 
 /* Most lines of a tile along rows of the source. */
-static int64_t max_a_lines(const rlo__family_query *query,
-                           const tile_plan *plan) {
+static int64_t max_a_lines(const rlo__family_query *query, const tile_plan *plan) {
   if (query->joined.bits > 0) {
     return rlo__thresholds.plan_cpu_joined_tile_a_lines;
   }
@@ -201,9 +187,8 @@ static void lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t max_b = unit_bytes <= 2 ? rlo__thresholds.plan_cpu_narrow_tile_b_lines
                                   : rlo__thresholds.plan_cpu_tile_b_lines;
   if (query->joined.bits > 0) {
-    max_b =
-        rlo__max(rlo__thresholds.plan_cpu_tile_b_lines * query->joined.bits / 8,
-                 rlo__thresholds.plan_cpu_joined_tile_b_lines);
+    max_b = rlo__max(rlo__thresholds.plan_cpu_tile_b_lines * query->joined.bits / 8,
+                     rlo__thresholds.plan_cpu_joined_tile_b_lines);
   }
   /* A side that is up to a half longer is not cut. */
   max_a += a->extent <= (max_a + max_a / 2) * line ? max_a / 2 : 0;
@@ -215,37 +200,29 @@ static void lay_tiles(const rlo__family_query *query, tile_plan *plan) {
     plan->tile_b = schedule->tile_b_lines * line;
   }
   lay_grid(query->problem, &query->joined, plan);
-  plan->dst_alignment =
-      rlo__grid_dst_alignment(query, &plan->cpu.grid, -1, RLO__CPU_LINE_BYTES);
+  plan->dst_alignment = rlo__grid_dst_alignment(query, &plan->cpu.grid, -1, RLO__CPU_LINE_BYTES);
   for (int32_t n = 0; n < a->num_levels; ++n) {
-    plan->dst_alignment = rlo__alignment_after(
-        plan->dst_alignment, a->steps[n] * unit_bytes, RLO__CPU_LINE_BYTES);
+    plan->dst_alignment =
+        rlo__alignment_after(plan->dst_alignment, a->steps[n] * unit_bytes, RLO__CPU_LINE_BYTES);
   }
 }
 
 /* Joins axes to side b, which has the elements of a byte with joined rows. */
-static void grow_b(const rlo__family_query *query,
-                   int64_t enough,
-                   tile_plan *plan) {
+static void grow_b(const rlo__family_query *query, int64_t enough, tile_plan *plan) {
   if (query->joined.bits == 0) {
-    rlo__side_grow(
-        query->problem, &query->problem->dst, enough, &plan->a, &plan->b);
+    rlo__side_grow(query->problem, &query->problem->dst, enough, &plan->a, &plan->b);
   }
 }
 
 /* Tells if the hardware's own prefetch reads the rows of the source. */
-static bool reads_streams(const rlo__family_query *query,
-                          const tile_plan *plan) {
+static bool reads_streams(const rlo__family_query *query, const tile_plan *plan) {
   const rlo__geometry *g = &plan->cpu.geometry;
-  int64_t tile_units = rlo__thresholds.plan_cpu_stream_tile_a_lines *
-                       plan->line_units *
+  int64_t tile_units = rlo__thresholds.plan_cpu_stream_tile_a_lines * plan->line_units *
                        rlo__thresholds.plan_cpu_tile_b_lines * plan->line_units;
-  int64_t tiles = rlo__thresholds.plan_cpu_stream_unit_tiles *
-                  rlo__max(query->device->compute_units, 1);
-  return g->unit_bytes >= MIN_STREAM_UNIT_BYTES &&
-         query->schedule.tile_a_lines == 0 &&
-         plan->a.extent >=
-             rlo__thresholds.plan_cpu_stream_lines * plan->line_units &&
+  int64_t tiles =
+      rlo__thresholds.plan_cpu_stream_unit_tiles * rlo__max(query->device->compute_units, 1);
+  return g->unit_bytes >= MIN_STREAM_UNIT_BYTES && query->schedule.tile_a_lines == 0 &&
+         plan->a.extent >= rlo__thresholds.plan_cpu_stream_lines * plan->line_units &&
          g->box_bytes / (tile_units * g->unit_bytes) >= tiles &&
          rlo__cpu_wants_nontemporal(query, g);
 }
@@ -272,17 +249,14 @@ static void choose_sides(const rlo__family_query *query, tile_plan *plan) {
   lay_tiles(query, plan);
 }
 
-static bool choose(const rlo__family_query *query,
-                   tile_plan *plan,
-                   rlo__str *why) {
+static bool choose(const rlo__family_query *query, tile_plan *plan, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   *plan = (tile_plan){.cpu = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *cpu = &plan->cpu;
   rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = cpu->geometry.unit_bytes;
   if (!rlo__plane_find(problem, &cpu->geometry, plane, why) ||
-      !rlo__grid_is_within_limits(
-          query, &cpu->geometry, problem->num_axes, NUM_SCALARS, why)) {
+      !rlo__grid_is_within_limits(query, &cpu->geometry, problem->num_axes, NUM_SCALARS, why)) {
     return false;
   }
   plan->line_units = RLO__CPU_LINE_BYTES / unit_bytes;
@@ -290,8 +264,7 @@ static bool choose(const rlo__family_query *query,
   choose_sides(query, plan);
   bool has_lines = plan->dst_alignment == RLO__CPU_LINE_BYTES ||
                    plan->b.extent * unit_bytes >= MIN_STAGED_ROW_BYTES;
-  cpu->is_nontemporal =
-      has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
+  cpu->is_nontemporal = has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
   return true;
 }
 
@@ -327,10 +300,8 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
     return unit_bytes <= 2 ? 0.06 : 0.03 * (double)unit_bytes;
   }
   int32_t log2_bytes = (int32_t)__builtin_ctzll((uint64_t)unit_bytes);
-  double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
-                                         : by_log2_bytes[log2_bytes];
-  if (rlo__abs(plan.plane.src_ld) >=
-      rlo__thresholds.plan_cpu_far_bytes / unit_bytes) {
+  double fraction = plan.has_page_stride ? with_page_stride[log2_bytes] : by_log2_bytes[log2_bytes];
+  if (rlo__abs(plan.plane.src_ld) >= rlo__thresholds.plan_cpu_far_bytes / unit_bytes) {
     fraction *= far_rows;
   }
   if (plan.dst_alignment < RLO__CPU_LINE_BYTES) {
@@ -339,44 +310,32 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   if (query->joined.bits > 0) {
     fraction *= with_joined_rows[query->joined.bits / 2];
   }
-  return fraction * run_share(plan.tile_a, unit_bytes) *
-         run_share(plan.tile_b, unit_bytes) *
+  return fraction * run_share(plan.tile_a, unit_bytes) * run_share(plan.tile_b, unit_bytes) *
          rlo__grid_fullness(plan.a.extent, plan.line_units) *
          rlo__grid_fullness(plan.b.extent, plan.line_units);
 }
 
-static void describe(const rlo__family_query *query,
-                     const tile_plan *plan,
-                     rlo__launch *launch) {
+static void describe(const rlo__family_query *query, const tile_plan *plan, rlo__launch *launch) {
   const rlo__grid_plan *cpu = &plan->cpu;
-  rlo__launch_describe(launch,
-                       "tile %lldx%lld, units of %lld bytes, %s",
-                       (long long)plan->tile_a,
-                       (long long)plan->tile_b,
-                       (long long)cpu->geometry.unit_bytes,
+  rlo__launch_describe(launch, "tile %lldx%lld, units of %lld bytes, %s", (long long)plan->tile_a,
+                       (long long)plan->tile_b, (long long)cpu->geometry.unit_bytes,
                        rlo__grid_order_name(cpu->order));
   if (query->joined.bits > 0) {
-    rlo__launch_describe(launch,
-                         ", %d joined rows of %d bits",
-                         8 / query->joined.bits,
+    rlo__launch_describe(launch, ", %d joined rows of %d bits", 8 / query->joined.bits,
                          query->joined.bits);
   }
   if (plan->a.num_levels > 1 || plan->b.num_levels > 1) {
-    rlo__launch_describe(launch,
-                         ", sides of %d and %d axes",
-                         plan->a.num_levels,
+    rlo__launch_describe(launch, ", sides of %d and %d axes", plan->a.num_levels,
                          plan->b.num_levels);
   }
-  rlo__launch_describe(launch,
-                       "%s%s",
+  rlo__launch_describe(launch, "%s%s",
                        !cpu->is_nontemporal ? ""
                        : plan->dst_alignment == RLO__CPU_LINE_BYTES
                            ? ", non-temporal stores"
                            : ", staged non-temporal stores",
                        cpu->is_prefetching ? ", prefetch" : "");
   if (plan->page_points > 0) {
-    rlo__launch_describe(
-        launch, ", %lld groups to a page", (long long)plan->page_points);
+    rlo__launch_describe(launch, ", %lld groups to a page", (long long)plan->page_points);
   }
 }
 
@@ -396,12 +355,10 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   bool has_levels = plan.a.num_levels > 1 || plan.b.num_levels > 1;
   bool is_joined = query->joined.bits > 0;
   /* Only a whole line makes a difference: fewer programs. */
-  bool is_aligned =
-      cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
+  bool is_aligned = cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
   const rlo__constant constants[] = {
       {"RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle},
-      {"RLO_DST_ALIGN",
-       is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes},
+      {"RLO_DST_ALIGN", is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes},
       {"RLO_LEVELS", has_levels ? RLO__SIDE_MAX_LEVELS : 1},
       {0}};
   /* The sides may be longer than the axes that they begin with. */
@@ -428,5 +385,5 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_tile = {
-    "tile", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_JOINS};
+const rlo__family rlo__family_cpu_tile = {"tile", RLO_DEVICE_CLASS_CPU, judge, emit,
+                                          RLO__FAMILY_JOINS};

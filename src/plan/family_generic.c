@@ -30,8 +30,7 @@ static int32_t num_coefficients(const rlo_problem *problem) {
          (2 + problem->num_terms + problem->num_guards);
 }
 
-static rlo_status gather_emit(const rlo__family_query *query,
-                              rlo__launch *launch) {
+static rlo_status gather_emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   bool is_gpu = query->device_class == RLO_DEVICE_CLASS_GPU;
   rlo__partition cut;
@@ -50,20 +49,17 @@ static rlo_status gather_emit(const rlo__family_query *query,
   rlo__launch_describe(launch,
                        "segments of %lld, %lld to a group, units of %d bytes, "
                        "%d %s, %d guards",
-                       (long long)cut.segment,
-                       (long long)cut.local * pieces,
-                       problem->unit_bits / 8,
-                       problem->num_terms,
-                       rlo_problem_loads(problem) ? "terms" : "quotients",
-                       problem->num_guards);
+                       (long long)cut.segment, (long long)cut.local * pieces,
+                       problem->unit_bits / 8, problem->num_terms,
+                       rlo_problem_loads(problem) ? "terms" : "quotients", problem->num_guards);
   return RLO_OK;
 }
 
 /* Tells if the innermost axis is contiguous on both sides. */
 static bool is_streaming(const rlo_problem *problem) {
   int32_t last = problem->num_axes - 1;
-  return last < 0 || (problem->src.axis[last] == 1 &&
-                      problem->dst.axis[last] == 1 && problem->num_terms == 0);
+  return last < 0 ||
+         (problem->src.axis[last] == 1 && problem->dst.axis[last] == 1 && problem->num_terms == 0);
 }
 
 /* On GPUs counted where units are streamed; each scattered read fetches a whole
@@ -80,24 +76,17 @@ static double gather_judge(const rlo__family_query *query, rlo__str *why) {
   return 0.4 * query->problem->unit_bits / (8.0 * RLO__GPU_SECTOR_BYTES);
 }
 
-const rlo__family rlo__family_cpu_gather = {
-    "gather",
-    RLO_DEVICE_CLASS_CPU,
-    gather_judge,
-    gather_emit,
-    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
+const rlo__family rlo__family_cpu_gather = {"gather", RLO_DEVICE_CLASS_CPU, gather_judge,
+                                            gather_emit,
+                                            RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
 
-const rlo__family rlo__family_gpu_gather = {
-    "gather",
-    RLO_DEVICE_CLASS_GPU,
-    gather_judge,
-    gather_emit,
-    RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
+const rlo__family rlo__family_gpu_gather = {"gather", RLO_DEVICE_CLASS_GPU, gather_judge,
+                                            gather_emit,
+                                            RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
 
 /* ------------------------------------------------------------------ compute */
 
-static rlo_status compute_emit(const rlo__family_query *query,
-                               rlo__launch *launch) {
+static rlo_status compute_emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   int32_t last = problem->num_axes - 1;
   int32_t sum_axes = rlo__arith_num_sum_axes(problem);
@@ -114,9 +103,8 @@ static rlo_status compute_emit(const rlo__family_query *query,
   RLO_TRY(rlo__arith_sum_levels(query, &sum_levels));
   rlo__partition cut;
   RLO_TRY(rlo__partition_cells(query, cell_axes, cell_points, &cut));
-  bool is_index32 = rlo__specialized_fits_32_bits(problem) &&
-                    cut.fits_32_bits && sum_rows <= INT32_MAX &&
-                    sum_row <= INT32_MAX - RLO_SUM_BLOCK;
+  bool is_index32 = rlo__specialized_fits_32_bits(problem) && cut.fits_32_bits &&
+                    sum_rows <= INT32_MAX && sum_row <= INT32_MAX - RLO_SUM_BLOCK;
   const rlo__constant constants[] = {
       {"RLO_INDEX32", is_index32},
       {"RLO_LOCAL", cut.local},
@@ -127,9 +115,7 @@ static rlo_status compute_emit(const rlo__family_query *query,
       {0}};
   RLO_TRY(rlo__specialized_emit(query, "compute", constants, launch));
   RLO_TRY(rlo__partition_emit(&cut, 1, launch));
-  rlo__launch_describe(launch,
-                       ", segments of %lld cells, %lld to a group",
-                       (long long)cut.segment,
+  rlo__launch_describe(launch, ", segments of %lld cells, %lld to a group", (long long)cut.segment,
                        (long long)cut.local);
   return RLO_OK;
 }
@@ -142,15 +128,9 @@ static double compute_judge(const rlo__family_query *query, rlo__str *why) {
 }
 
 const rlo__family rlo__family_cpu_compute = {
-    "compute",
-    RLO_DEVICE_CLASS_CPU,
-    compute_judge,
-    compute_emit,
+    "compute", RLO_DEVICE_CLASS_CPU, compute_judge, compute_emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};
 
 const rlo__family rlo__family_gpu_compute = {
-    "compute",
-    RLO_DEVICE_CLASS_GPU,
-    compute_judge,
-    compute_emit,
+    "compute", RLO_DEVICE_CLASS_GPU, compute_judge, compute_emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};

@@ -62,15 +62,12 @@ static int64_t power_from(int64_t count) {
  * sectors; then, while there are fewer groups than keep the device busy, more
  * of them: several blocks at a time, then several work-items to a block.
  */
-static void share_out(const rlo__family_query *query,
-                      int32_t num_kept,
-                      sum_plan *plan) {
+static void share_out(const rlo__family_query *query, int32_t num_kept, sum_plan *plan) {
   const rlo_problem *problem = query->problem;
   int64_t items = rlo__gpu_local_items(query->device);
   int64_t run = plan->is_along_rows ? 1 : contiguous_cells(problem, num_kept);
   int64_t near = rlo__min(power_from(run), WARP);
-  int64_t most_team =
-      rlo__min(rlo__min(items, RLO_SUM_LANES), rlo__arith_block_points(query));
+  int64_t most_team = rlo__min(rlo__min(items, RLO_SUM_LANES), rlo__arith_block_points(query));
   plan->team = rlo__min(most_team, WARP / near);
   /* Short rows leave a full team too little to do. */
   while (plan->is_along_rows &&
@@ -79,9 +76,7 @@ static void share_out(const rlo__family_query *query,
     plan->team /= 2;
   }
   int64_t least_cells =
-      plan->is_along_rows
-          ? 1
-          : rlo__min(near, RLO__GPU_SECTOR_BYTES * 8 / problem->unit_bits);
+      plan->is_along_rows ? 1 : rlo__min(near, RLO__GPU_SECTOR_BYTES * 8 / problem->unit_bits);
   plan->slots = 1;
   plan->group_cells = items / plan->team;
   int64_t wanted = UNIT_GROUPS * rlo__max(query->device->compute_units, 1);
@@ -96,8 +91,7 @@ static void share_out(const rlo__family_query *query,
     }
     plan->group_cells /= 2;
   }
-  plan->group.num_groups =
-      rlo__gpu_groups(rlo__ceil_div(plan->cells, plan->group_cells));
+  plan->group.num_groups = rlo__gpu_groups(rlo__ceil_div(plan->cells, plan->group_cells));
 }
 
 /* Levels of the sum over the passes of a cell. Few different numbers, because
@@ -121,9 +115,7 @@ static int64_t local_bytes(const rlo__family_query *query) {
 }
 
 /* Lays the kept axes and the blocks of the sum, as many axes of either. */
-static void lay_grids(const rlo__family_query *query,
-                      int32_t num_kept,
-                      sum_plan *plan) {
+static void lay_grids(const rlo__family_query *query, int32_t num_kept, sum_plan *plan) {
   const rlo_problem *problem = query->problem;
   rlo__grid *grid = &plan->group.grid;
   int32_t last = problem->num_axes - 1;
@@ -135,41 +127,34 @@ static void lay_grids(const rlo__family_query *query,
     int64_t step = a == last ? rlo__arith_block_points(query) : 1;
     rlo__grid_place_axis(&plan->sum, problem, a, step);
   }
-  rlo__grid_lead_axes(grid,
-                      (int32_t)rlo__max(grid->num_axes, plan->sum.num_axes));
+  rlo__grid_lead_axes(grid, (int32_t)rlo__max(grid->num_axes, plan->sum.num_axes));
   rlo__grid_round_axes(grid);
   rlo__grid_lead_axes(&plan->sum, grid->num_axes);
 }
 
-static bool choose(const rlo__family_query *query,
-                   sum_plan *plan,
-                   rlo__str *why) {
+static bool choose(const rlo__family_query *query, sum_plan *plan, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
     return RLO__REFUSE(why, "it sums nothing");
   }
   if (problem->num_guards > 0) {
-    return RLO__REFUSE(
-        why, "it has %d guards; the kernel takes none", problem->num_guards);
+    return RLO__REFUSE(why, "it has %d guards; the kernel takes none", problem->num_guards);
   }
   int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
   int32_t last = problem->num_axes - 1;
-  *plan = (sum_plan){.group = RLO__GRID_PLAN_INIT(query),
-                     .cells = 1,
-                     .blocks = rlo__ceil_div(problem->extents[last],
-                                             rlo__arith_block_points(query)),
-                     .is_along_rows = problem->src.axis[last] == 1};
-  if (!rlo__grid_is_within_limits(
-          query, &plan->group.geometry, problem->num_axes, NUM_SCALARS, why) ||
-      !rlo__gpu_has_local_bytes(
-          query->device, "sums take", local_bytes(query), why)) {
+  *plan =
+      (sum_plan){.group = RLO__GRID_PLAN_INIT(query),
+                 .cells = 1,
+                 .blocks = rlo__ceil_div(problem->extents[last], rlo__arith_block_points(query)),
+                 .is_along_rows = problem->src.axis[last] == 1};
+  if (!rlo__grid_is_within_limits(query, &plan->group.geometry, problem->num_axes, NUM_SCALARS,
+                                  why) ||
+      !rlo__gpu_has_local_bytes(query->device, "sums take", local_bytes(query), why)) {
     return false;
   }
   if (rlo__geometry_count_points(problem, 0, first, &plan->cells) != RLO_OK ||
-      rlo__geometry_count_points(problem, first, last, &plan->blocks) !=
-          RLO_OK ||
-      plan->cells > MAX_COUNT || plan->blocks > MAX_COUNT ||
-      problem->extents[last] > INT32_MAX) {
+      rlo__geometry_count_points(problem, first, last, &plan->blocks) != RLO_OK ||
+      plan->cells > MAX_COUNT || plan->blocks > MAX_COUNT || problem->extents[last] > INT32_MAX) {
     return RLO__REFUSE(why,
                        "it has more cells, or longer sums, than the kernel "
                        "can count");
@@ -191,15 +176,12 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
   int64_t unit_bytes = problem->unit_bits / 8;
   int64_t row = problem->extents[last];
-  int64_t run = plan.is_along_rows ? row
-                                   : rlo__min(plan.group_cells,
-                                              contiguous_cells(problem, first));
+  int64_t run =
+      plan.is_along_rows ? row : rlo__min(plan.group_cells, contiguous_cells(problem, first));
   int64_t terms = rlo__min(rlo__ceil_div(row, plan.team), ITEM_TERMS);
-  double in_flight =
-      (double)plan.group.num_groups *
-      (double)(plan.group_cells * plan.slots * plan.team * terms * unit_bytes);
-  double wanted =
-      (double)UNIT_BYTES * (double)rlo__max(query->device->compute_units, 1);
+  double in_flight = (double)plan.group.num_groups *
+                     (double)(plan.group_cells * plan.slots * plan.team * terms * unit_bytes);
+  double wanted = (double)UNIT_BYTES * (double)rlo__max(query->device->compute_units, 1);
   double rate = 0.85 * rlo__gpu_sector_share(run * unit_bytes, unit_bytes) *
                 (in_flight < wanted ? in_flight / wanted : 1.0);
   return rate > 0.06 ? rate : 0.06;
@@ -221,31 +203,26 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
     strides[n] = plan.sum.axes[n].src_stride;
   }
   rlo__gpu_grid_magic(&plan.sum, magic);
-  const rlo__constant constants[] = {{"RLO_ALONG_ROWS", plan.is_along_rows},
-                                     {"RLO_TEAM", plan.team},
-                                     {"RLO_CELLS", plan.group_cells},
-                                     {"RLO_SLOTS", plan.slots},
-                                     {"RLO_SUM_LEVELS", sum_levels(&plan)},
-                                     {0}};
-  const rlo__arg args[] = {
-      rlo__arg_int(plan.cells),
-      rlo__arg_vector(extents, count),
-      rlo__arg_vector(strides, count),
-      rlo__arg_lanes(RLO__ARG_INT16, magic, RLO__GRID_MAX_AXES),
-      rlo__arg_int(plan.blocks),
-      rlo__arg_int(problem->extents[last]),
-      rlo__arg_stride(&problem->src, last),
-      {0}};
-  RLO_TRY(rlo__grid_emit(
-      query, &plan.group, "gpu_compute_sum", constants, args, launch));
+  const rlo__constant constants[] = {
+      {"RLO_ALONG_ROWS", plan.is_along_rows}, {"RLO_TEAM", plan.team},
+      {"RLO_CELLS", plan.group_cells},        {"RLO_SLOTS", plan.slots},
+      {"RLO_SUM_LEVELS", sum_levels(&plan)},  {0}};
+  const rlo__arg args[] = {rlo__arg_int(plan.cells),
+                           rlo__arg_vector(extents, count),
+                           rlo__arg_vector(strides, count),
+                           rlo__arg_lanes(RLO__ARG_INT16, magic, RLO__GRID_MAX_AXES),
+                           rlo__arg_int(plan.blocks),
+                           rlo__arg_int(problem->extents[last]),
+                           rlo__arg_stride(&problem->src, last),
+                           {0}};
+  RLO_TRY(rlo__grid_emit(query, &plan.group, "gpu_compute_sum", constants, args, launch));
   rlo__launch_describe(launch,
                        ", %s, %lld cells to a group, %lld blocks of each at a "
                        "time",
                        plan.is_along_rows ? "along rows" : "down columns",
-                       (long long)plan.group_cells,
-                       (long long)plan.slots);
+                       (long long)plan.group_cells, (long long)plan.slots);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_gpu_compute_sum = {
-    "compute_sum", RLO_DEVICE_CLASS_GPU, judge, emit, RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_gpu_compute_sum = {"compute_sum", RLO_DEVICE_CLASS_GPU, judge, emit,
+                                                 RLO__FAMILY_COMPUTES};

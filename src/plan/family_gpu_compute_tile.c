@@ -41,15 +41,13 @@ static int64_t extent_of(const rlo_problem *problem, int32_t axis) {
   return axis >= 0 ? problem->extents[axis] : 1;
 }
 
-static int64_t wide_units(const rlo__family_query *query,
-                          const compute_plan *plan) {
+static int64_t wide_units(const rlo__family_query *query, const compute_plan *plan) {
   int64_t wide = rlo__max(plan->src_bytes, plan->dst_bytes) == 8 ? 2 : 4;
   int64_t src_bytes = wide * plan->src_bytes;
   int64_t dst_bytes = wide * plan->dst_bytes;
   int32_t dst_axis = plan->is_turned ? plan->b_axis : plan->a_axis;
-  bool is_aligned =
-      rlo__src_alignment(query, plan->a_axis, src_bytes) == src_bytes &&
-      rlo__dst_alignment(query, dst_axis, dst_bytes) == dst_bytes;
+  bool is_aligned = rlo__src_alignment(query, plan->a_axis, src_bytes) == src_bytes &&
+                    rlo__dst_alignment(query, dst_axis, dst_bytes) == dst_bytes;
   return is_aligned ? wide : 1;
 }
 
@@ -85,20 +83,17 @@ static void choose_turned_tile(const rlo_problem *problem, compute_plan *plan) {
 static void choose_row_tile(const rlo_problem *problem, compute_plan *plan) {
   int64_t na = problem->extents[plan->a_axis];
   plan->tile_a = side_for(na, 4, ROW_TILE_UNITS);
-  while (plan->tile_a > MIN_ROW_UNITS &&
-         rlo__grid_fullness(na, plan->tile_a) < 0.85) {
+  while (plan->tile_a > MIN_ROW_UNITS && rlo__grid_fullness(na, plan->tile_a) < 0.85) {
     plan->tile_a /= 2;
   }
-  plan->tile_b = side_for(
-      extent_of(problem, plan->b_axis), 1, ROW_TILE_UNITS / plan->tile_a);
+  plan->tile_b = side_for(extent_of(problem, plan->b_axis), 1, ROW_TILE_UNITS / plan->tile_a);
 }
 
 /* The longest axis other than `axis`, or -1. */
 static int32_t longest_other(const rlo_problem *problem, int32_t axis) {
   int32_t found = -1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a != axis &&
-        (found < 0 || problem->extents[a] >= problem->extents[found])) {
+    if (a != axis && (found < 0 || problem->extents[a] >= problem->extents[found])) {
       found = a;
     }
   }
@@ -116,15 +111,12 @@ static void add_grid(const rlo_problem *problem, compute_plan *plan) {
   if (plan->b_axis >= 0) {
     rlo__grid_place_axis(grid, problem, plan->b_axis, plan->tile_b);
   } else {
-    grid->axes[grid->num_axes++] =
-        (rlo__grid_axis){.problem_axis = -1, .step = 1, .extent = 1};
+    grid->axes[grid->num_axes++] = (rlo__grid_axis){.problem_axis = -1, .step = 1, .extent = 1};
   }
   rlo__grid_round_axes(grid);
 }
 
-static bool choose(const rlo__family_query *query,
-                   compute_plan *plan,
-                   rlo__str *why) {
+static bool choose(const rlo__family_query *query, compute_plan *plan, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = rlo__geometry_of(query);
   if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
@@ -139,13 +131,12 @@ static bool choose(const rlo__family_query *query,
     return false;
   }
   bool is_turned = g.run_axis < 0;
-  *plan = (compute_plan){
-      .group = RLO__GRID_PLAN_INIT(query),
-      .src_bytes = problem->unit_bits / 8,
-      .dst_bytes = rlo_problem_dst_unit_bits(problem) / 8,
-      .is_turned = is_turned,
-      .a_axis = is_turned ? g.src_axis : g.run_axis,
-      .b_axis = is_turned ? g.dst_axis : longest_other(problem, g.run_axis)};
+  *plan = (compute_plan){.group = RLO__GRID_PLAN_INIT(query),
+                         .src_bytes = problem->unit_bits / 8,
+                         .dst_bytes = rlo_problem_dst_unit_bits(problem) / 8,
+                         .is_turned = is_turned,
+                         .a_axis = is_turned ? g.src_axis : g.run_axis,
+                         .b_axis = is_turned ? g.dst_axis : longest_other(problem, g.run_axis)};
   rlo__grid_plan *group = &plan->group;
   group->x_axis = plan->a_axis;
   group->y_axis = plan->b_axis;
@@ -160,15 +151,14 @@ static bool choose(const rlo__family_query *query,
     return RLO__REFUSE(why, "it has more tiles than 64 bits can count");
   }
   int64_t tile_bytes = plan->tile_a * plan->tile_b * plan->src_bytes;
-  return rlo__gpu_has_local_bytes(
-             query->device, "tile takes", is_turned ? tile_bytes : 0, why) &&
+  return rlo__gpu_has_local_bytes(query->device, "tile takes", is_turned ? tile_bytes : 0, why) &&
          rlo__gpu_can_launch(group->num_groups, why);
 }
 
 /* The useful share of the sectors of runs of so many units. */
 static double sector_share(int64_t units, int64_t unit_bytes, int64_t wide) {
-  return rlo__gpu_sector_share(
-      units * unit_bytes, rlo__min(wide * unit_bytes, RLO__GPU_SECTOR_BYTES));
+  return rlo__gpu_sector_share(units * unit_bytes,
+                               rlo__min(wide * unit_bytes, RLO__GPU_SECTOR_BYTES));
 }
 
 /* Counted, not measured; above compute in any case. */
@@ -187,8 +177,7 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   int64_t read_bytes = units * plan.src_bytes;
   double rate =
       rlo__gpu_rate(&(rlo__gpu_group){
-          .loop =
-              plan.is_turned ? RLO__GPU_COMPUTE_TILE : RLO__GPU_COMPUTE_ROWS,
+          .loop = plan.is_turned ? RLO__GPU_COMPUTE_TILE : RLO__GPU_COMPUTE_ROWS,
           .items = items,
           .local_bytes = plan.is_turned ? read_bytes : 0,
           .bytes = (double)(read_bytes + units * plan.dst_bytes),
@@ -197,8 +186,7 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
           .num_grid_axes = plan.group.grid.num_axes,
           .num_guards = problem->num_guards,
           .moves = 2.0 * (double)units / (double)(items * plan.wide),
-          .flight_bytes =
-              (double)rlo__min(LANE_BYTES, rlo__ceil_div(read_bytes, items))}) *
+          .flight_bytes = (double)rlo__min(LANE_BYTES, rlo__ceil_div(read_bytes, items))}) *
       rlo__grid_fullness(na, plan.tile_a) * rlo__grid_fullness(nb, plan.tile_b);
   return rate > 0.06 ? rate : 0.06;
 }
@@ -217,19 +205,14 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
       rlo__arg_index(problem->extents[plan.a_axis]),
       rlo__arg_index(extent_of(problem, plan.b_axis)),
       rlo__arg_stride(&problem->src, plan.b_axis),
-      rlo__arg_stride(&problem->dst,
-                      plan.is_turned ? plan.a_axis : plan.b_axis),
+      rlo__arg_stride(&problem->dst, plan.is_turned ? plan.a_axis : plan.b_axis),
       {0}};
-  RLO_TRY(rlo__grid_emit(
-      query, &plan.group, "gpu_compute_tile", constants, args, launch));
-  rlo__launch_describe(launch,
-                       ", tile %lldx%lld%s, a lane moves %lld",
-                       (long long)plan.tile_a,
-                       (long long)plan.tile_b,
-                       plan.is_turned ? " in local memory" : " of rows",
+  RLO_TRY(rlo__grid_emit(query, &plan.group, "gpu_compute_tile", constants, args, launch));
+  rlo__launch_describe(launch, ", tile %lldx%lld%s, a lane moves %lld", (long long)plan.tile_a,
+                       (long long)plan.tile_b, plan.is_turned ? " in local memory" : " of rows",
                        (long long)plan.wide);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_gpu_compute_tile = {
-    "compute_tile", RLO_DEVICE_CLASS_GPU, judge, emit, RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_gpu_compute_tile = {"compute_tile", RLO_DEVICE_CLASS_GPU, judge, emit,
+                                                  RLO__FAMILY_COMPUTES};

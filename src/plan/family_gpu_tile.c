@@ -20,11 +20,7 @@ enum { LANE_PIECES = 8 };
  * lane transposes in registers; 1: none. */
 static const struct {
   int64_t unit_bytes, tile_a, tile_b, square;
-} tiles[] = {{1, 128, 128, 4},
-             {2, 128, 64, 4},
-             {4, 64, 64, 4},
-             {8, 64, 32, 2},
-             {16, 32, 32, 1}};
+} tiles[] = {{1, 128, 128, 4}, {2, 128, 64, 4}, {4, 64, 64, 4}, {8, 64, 32, 2}, {16, 32, 32, 1}};
 
 enum {
   NUM_TILES = sizeof tiles / sizeof tiles[0],
@@ -77,8 +73,7 @@ static int64_t wide_units(const rlo_problem *problem, int64_t bytes) {
 }
 
 /* The bytes of local memory that cl/gpu_tile.cl and cl/gpu_words.cl lay out. */
-static int64_t local_bytes(const rlo__family_query *query,
-                           const tile_plan *plan) {
+static int64_t local_bytes(const rlo__family_query *query, const tile_plan *plan) {
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
   int64_t a = plan->tile_a;
   int64_t b = plan->tile_b;
@@ -86,21 +81,17 @@ static int64_t local_bytes(const rlo__family_query *query,
     return b * (a * unit_bytes + WORD_BYTES + unit_bytes);
   }
   if (unit_bytes < WORD_BYTES) {
-    return b * (a * unit_bytes +
-                (plan->write_units == 1 ? WORD_BYTES : unit_bytes));
+    return b * (a * unit_bytes + (plan->write_units == 1 ? WORD_BYTES : unit_bytes));
   }
   int64_t banks = BANK_BYTES / unit_bytes;
   bool has_lanes = rlo__gpu_local_items(query->device) >= banks;
-  int64_t between = has_lanes && a < banks   ? b * a / banks
-                    : has_lanes && b < banks ? banks
-                                             : b;
+  int64_t between = has_lanes && a < banks ? b * a / banks : has_lanes && b < banks ? banks : b;
   return (b * a + between) * unit_bytes;
 }
 
 /* Tells if units may move as words: rows of both sides have whole words in a
  * tile, and the rows that a lane takes begin alike in their words. */
-static bool can_have_words(const rlo__family_query *query,
-                           const tile_plan *plan) {
+static bool can_have_words(const rlo__family_query *query, const tile_plan *plan) {
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
   int64_t side = rlo__max(plan->tile_a, plan->tile_b);
   int64_t lanes = side * unit_bytes / WORD_BYTES;
@@ -111,8 +102,7 @@ static bool can_have_words(const rlo__family_query *query,
 }
 
 /* Tells if every row on both sides is aligned to the sides of squares. */
-static bool can_have_squares(const rlo__family_query *query,
-                             const tile_plan *plan,
+static bool can_have_squares(const rlo__family_query *query, const tile_plan *plan,
                              int64_t square) {
   int64_t bytes = square * plan->group.geometry.unit_bytes;
   return rlo__src_alignment(query, plan->plane.a_axis, bytes) == bytes &&
@@ -121,9 +111,7 @@ static bool can_have_squares(const rlo__family_query *query,
 
 /* Gives the plan the tile of its unit's size, turned if the plane is narrower,
  * `halvings` times halved on both sides. Squares need lanes that have one. */
-static void set_tile(const rlo__family_query *query,
-                     int32_t halvings,
-                     tile_plan *plan) {
+static void set_tile(const rlo__family_query *query, int32_t halvings, tile_plan *plan) {
   const rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
   int32_t n = 0;
@@ -139,8 +127,7 @@ static void set_tile(const rlo__family_query *query,
   plan->tile_b = narrow_side(plane->nb, full_b);
   bool is_narrow = plan->tile_a < full_a || plan->tile_b < full_b;
   if (is_narrow) {
-    int64_t units =
-        unit_bytes <= MAX_WORD_UNIT_BYTES ? NARROW_UNITS : full_a * full_b;
+    int64_t units = unit_bytes <= MAX_WORD_UNIT_BYTES ? NARROW_UNITS : full_a * full_b;
     if (plan->tile_a <= plan->tile_b) {
       plan->tile_b = units / plan->tile_a;
     } else {
@@ -177,8 +164,7 @@ static void lay_grid(const rlo__family_query *query, tile_plan *plan) {
     rlo__grid_place_axis(grid, problem, joined, 1);
   }
   rlo__grid_order order = plan->group.order;
-  if (joined < 0 && order != RLO__GRID_ORDER_OWN &&
-      order != RLO__GRID_ORDER_DIAGONAL) {
+  if (joined < 0 && order != RLO__GRID_ORDER_OWN && order != RLO__GRID_ORDER_DIAGONAL) {
     const int32_t plane_axes[2] = {plane->a_axis, plane->b_axis};
     rlo__grid_sort(grid, order, plane_axes);
   }
@@ -190,15 +176,14 @@ static void lay_grid(const rlo__family_query *query, tile_plan *plan) {
 static rlo_status choose_tile(const rlo__family_query *query, tile_plan *plan) {
   const rlo_device_info *device = query->device;
   const rlo__plane *plane = &plan->plane;
-  int64_t enough = rlo__thresholds.plan_gpu_tile_unit_groups *
-                   rlo__max(device->compute_units, 1);
+  int64_t enough = rlo__thresholds.plan_gpu_tile_unit_groups * rlo__max(device->compute_units, 1);
   int32_t first = query->schedule.tile_halvings;
   for (int32_t halvings = first; halvings <= MAX_HALVINGS; ++halvings) {
     set_tile(query, halvings, plan);
     lay_grid(query, plan);
     RLO_TRY(rlo__grid_num_groups(&plan->group.grid, &plan->group.num_groups));
-    double fullness = rlo__grid_fullness(plane->na, plan->tile_a) *
-                      rlo__grid_fullness(plane->nb, plan->tile_b);
+    double fullness =
+        rlo__grid_fullness(plane->na, plan->tile_a) * rlo__grid_fullness(plane->nb, plan->tile_b);
     if (plan->local_bytes <= device->local_memory_bytes &&
         plan->group.num_groups >= (size_t)enough && fullness >= MIN_FULLNESS) {
       break;
@@ -207,29 +192,21 @@ static rlo_status choose_tile(const rlo__family_query *query, tile_plan *plan) {
   return RLO_OK;
 }
 
-static bool choose(const rlo__family_query *query,
-                   tile_plan *plan,
-                   rlo__str *why) {
+static bool choose(const rlo__family_query *query, tile_plan *plan, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   *plan = (tile_plan){.group = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *group = &plan->group;
   rlo__plane *plane = &plan->plane;
   if (!rlo__plane_find(problem, &group->geometry, plane, why) ||
-      !rlo__grid_is_within_limits(
-          query,
-          &group->geometry,
-          problem->num_axes,
-          RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS + 1,
-          why)) {
+      !rlo__grid_is_within_limits(query, &group->geometry, problem->num_axes,
+                                  RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS + 1, why)) {
     return false;
   }
   group->x_axis = plane->a_axis;
   group->y_axis = plane->b_axis;
   /* Also for tiles at the ends. */
-  plan->read_units =
-      wide_units(problem, rlo__src_alignment(query, plane->a_axis, LANE_BYTES));
-  plan->write_units =
-      wide_units(problem, rlo__dst_alignment(query, plane->b_axis, LANE_BYTES));
+  plan->read_units = wide_units(problem, rlo__src_alignment(query, plane->a_axis, LANE_BYTES));
+  plan->write_units = wide_units(problem, rlo__dst_alignment(query, plane->b_axis, LANE_BYTES));
   if (choose_tile(query, plan) != RLO_OK) {
     return RLO__REFUSE(why, "it has more tiles than 64 bits can count");
   }
@@ -237,8 +214,7 @@ static bool choose(const rlo__family_query *query,
     plan->read_units = 1;
     plan->write_units = 1;
   }
-  return rlo__gpu_has_local_bytes(
-             query->device, "tile takes", plan->local_bytes, why) &&
+  return rlo__gpu_has_local_bytes(query->device, "tile takes", plan->local_bytes, why) &&
          rlo__gpu_can_launch(group->num_groups, why);
 }
 
@@ -250,12 +226,12 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan.plane;
   int64_t unit_bytes = plan.group.geometry.unit_bytes;
-  double src = rlo__gpu_sector_share(
-      rlo__min(plan.tile_a, plane->na) * unit_bytes,
-      rlo__src_alignment(query, plane->a_axis, RLO__GPU_SECTOR_BYTES));
-  double dst = rlo__gpu_sector_share(
-      rlo__min(plan.tile_b, plane->nb) * unit_bytes,
-      rlo__dst_alignment(query, plane->b_axis, RLO__GPU_SECTOR_BYTES));
+  double src =
+      rlo__gpu_sector_share(rlo__min(plan.tile_a, plane->na) * unit_bytes,
+                            rlo__src_alignment(query, plane->a_axis, RLO__GPU_SECTOR_BYTES));
+  double dst =
+      rlo__gpu_sector_share(rlo__min(plan.tile_b, plane->nb) * unit_bytes,
+                            rlo__dst_alignment(query, plane->b_axis, RLO__GPU_SECTOR_BYTES));
   int64_t items = rlo__gpu_local_items(query->device);
   int64_t tile_units = plan.tile_a * plan.tile_b;
   double lane_units = (double)tile_units / (double)items;
@@ -279,16 +255,14 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
              .dst_share = dst,
              .num_grid_axes = plan.group.grid.num_axes,
              .num_guards = problem->num_guards,
-             .moves = rows * lane_units / (double)read_units +
-                      gather * lane_units / (double)write_units,
+             .moves =
+                 rows * lane_units / (double)read_units + gather * lane_units / (double)write_units,
              .flight_bytes = (double)(pieces * read_units * unit_bytes)}) *
-         rlo__grid_fullness(plane->na, plan.tile_a) *
-         rlo__grid_fullness(plane->nb, plan.tile_b);
+         rlo__grid_fullness(plane->na, plan.tile_a) * rlo__grid_fullness(plane->nb, plan.tile_b);
 }
 
 /* Where the grid has the axes of the plane, if not at its end. */
-static rlo_status define_order(const rlo__family_query *query,
-                               const tile_plan *plan,
+static rlo_status define_order(const rlo__family_query *query, const tile_plan *plan,
                                rlo__launch *launch) {
   const rlo__grid *grid = &plan->group.grid;
   int32_t a = rlo__grid_find(grid, plan->plane.a_axis);
@@ -304,23 +278,16 @@ static rlo_status define_order(const rlo__family_query *query,
 }
 
 static void describe(const tile_plan *plan, rlo__launch *launch) {
-  rlo__launch_describe(
-      launch,
-      "tile %lldx%lld in local memory, units of %lld bytes, a lane ",
-      (long long)plan->tile_a,
-      (long long)plan->tile_b,
-      (long long)plan->group.geometry.unit_bytes);
+  rlo__launch_describe(launch, "tile %lldx%lld in local memory, units of %lld bytes, a lane ",
+                       (long long)plan->tile_a, (long long)plan->tile_b,
+                       (long long)plan->group.geometry.unit_bytes);
   if (plan->square > 1) {
-    rlo__launch_describe(launch,
-                         "transposes %lldx%lld",
-                         (long long)plan->square,
+    rlo__launch_describe(launch, "transposes %lldx%lld", (long long)plan->square,
                          (long long)plan->square);
   } else if (plan->has_words) {
     rlo__launch_describe(launch, "reads and writes words of 4 bytes");
   } else {
-    rlo__launch_describe(launch,
-                         "reads %lld and writes %lld",
-                         (long long)plan->read_units,
+    rlo__launch_describe(launch, "reads %lld and writes %lld", (long long)plan->read_units,
                          (long long)plan->write_units);
   }
 }
@@ -333,33 +300,31 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo__grid_plan *group = &plan.group;
   const rlo__plane *plane = &plan.plane;
   bool is_joined = query->joined.bits > 0;
-  const rlo__constant constants[] = {
-      {"RLO_TILE_A", plan.tile_a},
-      {"RLO_TILE_B", plan.tile_b},
-      {"RLO_SQUARE", plan.square},
-      {"RLO_WORDS", plan.has_words},
-      {"RLO_READ_UNITS", plan.read_units},
-      {"RLO_WRITE_UNITS", plan.write_units},
-      {is_joined ? "RLO_JOINED_BITS" : NULL, query->joined.bits},
-      {0}};
+  const rlo__constant constants[] = {{"RLO_TILE_A", plan.tile_a},
+                                     {"RLO_TILE_B", plan.tile_b},
+                                     {"RLO_SQUARE", plan.square},
+                                     {"RLO_WORDS", plan.has_words},
+                                     {"RLO_READ_UNITS", plan.read_units},
+                                     {"RLO_WRITE_UNITS", plan.write_units},
+                                     {is_joined ? "RLO_JOINED_BITS" : NULL, query->joined.bits},
+                                     {0}};
   /* Joined rows do not move as words. */
   int64_t begin = -problem->src.base * group->geometry.unit_bytes;
-  const rlo__arg args[] = {rlo__arg_index(plane->na),
-                           rlo__arg_index(plane->nb),
-                           rlo__arg_index(plane->src_ld),
-                           rlo__arg_index(plane->dst_ld),
-                           is_joined ? rlo__arg_index(query->joined.step_bytes)
-                           : plan.has_words ? rlo__arg_long(begin)
-                                            : (rlo__arg){0},
-                           plan.has_words
-                               ? rlo__arg_long(begin + problem->src_bytes)
-                               : (rlo__arg){0},
-                           {0}};
+  const rlo__arg args[] = {
+      rlo__arg_index(plane->na),
+      rlo__arg_index(plane->nb),
+      rlo__arg_index(plane->src_ld),
+      rlo__arg_index(plane->dst_ld),
+      is_joined        ? rlo__arg_index(query->joined.step_bytes)
+      : plan.has_words ? rlo__arg_long(begin)
+                       : (rlo__arg){0},
+      plan.has_words ? rlo__arg_long(begin + problem->src_bytes) : (rlo__arg){0},
+      {0}};
   RLO_TRY(rlo__grid_emit(query, group, "gpu_tile", constants, args, launch));
   RLO_TRY(define_order(query, &plan, launch));
   describe(&plan, launch);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_gpu_tile = {
-    "tile", RLO_DEVICE_CLASS_GPU, judge, emit, RLO__FAMILY_JOINS};
+const rlo__family rlo__family_gpu_tile = {"tile", RLO_DEVICE_CLASS_GPU, judge, emit,
+                                          RLO__FAMILY_JOINS};

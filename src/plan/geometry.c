@@ -8,9 +8,7 @@
 
 /* Largest distance of a position from 0 or from another one, in bytes; false on
  * overflow. */
-static bool reach_bytes(const rlo_problem *problem,
-                        const rlo_form *form,
-                        int32_t unit_bits,
+static bool reach_bytes(const rlo_problem *problem, const rlo_form *form, int32_t unit_bits,
                         int64_t *out_reach_bytes) {
   int64_t unit_bytes = (unit_bits + 7) / 8;
   int64_t min;
@@ -35,12 +33,11 @@ bool rlo__geometry_overflows(const rlo_problem *problem) {
 
 /* Tells if each axis changes a guard by less than 2^31: kernels take the change
  * of a step along a grid axis as an int. */
-static bool guard_fits_32_bits(const rlo_problem *problem,
-                               const rlo_guard *guard) {
+static bool guard_fits_32_bits(const rlo_problem *problem, const rlo_guard *guard) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t reach;
-    if (!rlo__mul(guard->form.axis[a], problem->extents[a], &reach) ||
-        reach < -INT32_MAX || reach > INT32_MAX) {
+    if (!rlo__mul(guard->form.axis[a], problem->extents[a], &reach) || reach < -INT32_MAX ||
+        reach > INT32_MAX) {
       return false;
     }
   }
@@ -62,15 +59,12 @@ static bool fits_32_bits(const rlo_problem *problem) {
          dst <= rlo__thresholds.plan_index32_bytes;
 }
 
-rlo_status rlo__geometry_count_points(const rlo_problem *problem,
-                                      int32_t first,
-                                      int32_t end,
+rlo_status rlo__geometry_count_points(const rlo_problem *problem, int32_t first, int32_t end,
                                       int64_t *inout_count) {
   int64_t count = *inout_count;
   for (int32_t a = first; a < end; ++a) {
     if (!rlo__mul(count, problem->extents[a], &count)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "the points of a box of %d axes do not fit into 64 bits",
+      return RLO_FAIL(RLO_OVERFLOW, "the points of a box of %d axes do not fit into 64 bits",
                       problem->num_axes);
     }
   }
@@ -91,8 +85,7 @@ static int64_t box_bytes(const rlo_problem *problem) {
 }
 
 /* The longest axis of stride 1 in a form, the last of several; -1: none. */
-static int32_t unit_stride_axis(const rlo_problem *problem,
-                                const rlo_form *form,
+static int32_t unit_stride_axis(const rlo_problem *problem, const rlo_form *form,
                                 int32_t other_than) {
   int32_t found = -1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -118,38 +111,28 @@ rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
       const rlo_guard *guard = &problem->guards[n];
       ++g.num_pad_guards;
       g.is_fill =
-          g.is_fill || rlo__form_reach(problem, &guard->form, guard->limit) ==
-                           RLO__HOLDS_NOWHERE;
+          g.is_fill || rlo__form_reach(problem, &guard->form, guard->limit) == RLO__HOLDS_NOWHERE;
     } else {
       ++g.num_skip_guards;
     }
   }
   g.dst_axis = unit_stride_axis(problem, &problem->dst, -1);
   g.src_axis = unit_stride_axis(problem, &problem->src, g.dst_axis);
-  bool is_run =
-      g.dst_axis >= 0 && (g.is_fill || problem->src.axis[g.dst_axis] == 1);
+  bool is_run = g.dst_axis >= 0 && (g.is_fill || problem->src.axis[g.dst_axis] == 1);
   g.run_axis = is_run ? g.dst_axis : -1;
   return g;
 }
 
-int64_t rlo__alignment_after(int64_t alignment_bytes,
-                             int64_t offset_bytes,
-                             int64_t limit) {
+int64_t rlo__alignment_after(int64_t alignment_bytes, int64_t offset_bytes, int64_t limit) {
   /* The lowest set bit of all three; it does not depend on signs. */
-  uint64_t bits =
-      (uint64_t)alignment_bytes | (uint64_t)offset_bytes | (uint64_t)limit;
+  uint64_t bits = (uint64_t)alignment_bytes | (uint64_t)offset_bytes | (uint64_t)limit;
   return (int64_t)(bits & (0 - bits));
 }
 
-static int64_t side_alignment(const rlo_problem *problem,
-                              const rlo_form *form,
-                              int32_t unit_bits,
-                              int64_t memory_bytes,
-                              int32_t free_axis,
-                              int64_t limit) {
+static int64_t side_alignment(const rlo_problem *problem, const rlo_form *form, int32_t unit_bits,
+                              int64_t memory_bytes, int32_t free_axis, int64_t limit) {
   int64_t unit_bytes = unit_bits / 8;
-  int64_t align =
-      rlo__alignment_after(memory_bytes, form->base * unit_bytes, limit);
+  int64_t align = rlo__alignment_after(memory_bytes, form->base * unit_bytes, limit);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != free_axis) {
       align = rlo__alignment_after(align, form->axis[a] * unit_bytes, limit);
@@ -158,28 +141,16 @@ static int64_t side_alignment(const rlo_problem *problem,
   return align;
 }
 
-int64_t rlo__src_alignment(const rlo__family_query *query,
-                           int32_t free_axis,
-                           int64_t limit) {
+int64_t rlo__src_alignment(const rlo__family_query *query, int32_t free_axis, int64_t limit) {
   const rlo_problem *problem = query->problem;
-  return side_alignment(problem,
-                        &problem->src,
-                        problem->unit_bits,
-                        query->src_alignment_bytes,
-                        free_axis,
-                        limit);
+  return side_alignment(problem, &problem->src, problem->unit_bits, query->src_alignment_bytes,
+                        free_axis, limit);
 }
 
-int64_t rlo__dst_alignment(const rlo__family_query *query,
-                           int32_t free_axis,
-                           int64_t limit) {
+int64_t rlo__dst_alignment(const rlo__family_query *query, int32_t free_axis, int64_t limit) {
   const rlo_problem *problem = query->problem;
-  return side_alignment(problem,
-                        &problem->dst,
-                        rlo_problem_dst_unit_bits(problem),
-                        query->dst_alignment_bytes,
-                        free_axis,
-                        limit);
+  return side_alignment(problem, &problem->dst, rlo_problem_dst_unit_bits(problem),
+                        query->dst_alignment_bytes, free_axis, limit);
 }
 
 void rlo__geometry_list_guards(const rlo_problem *problem,
@@ -195,8 +166,7 @@ void rlo__geometry_list_guards(const rlo_problem *problem,
   }
 }
 
-int32_t rlo__geometry_nearest_axis(const rlo_problem *problem,
-                                   const rlo_form *form,
+int32_t rlo__geometry_nearest_axis(const rlo_problem *problem, const rlo_form *form,
                                    uint64_t left_out) {
   int32_t best = -1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -208,9 +178,7 @@ int32_t rlo__geometry_nearest_axis(const rlo_problem *problem,
   return best;
 }
 
-int32_t rlo__axis_run_next(const rlo_problem *problem,
-                           const rlo_form *form,
-                           int64_t units,
+int32_t rlo__axis_run_next(const rlo_problem *problem, const rlo_form *form, int64_t units,
                            uint64_t taken) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (form->axis[a] == units && (taken >> a & 1) == 0) {
@@ -220,14 +188,11 @@ int32_t rlo__axis_run_next(const rlo_problem *problem,
   return -1;
 }
 
-rlo__axis_run rlo__axis_run_find(const rlo_problem *problem,
-                                 const rlo_form *form,
-                                 int32_t first) {
+rlo__axis_run rlo__axis_run_find(const rlo_problem *problem, const rlo_form *form, int32_t first) {
   rlo__axis_run run = {0};
   uint64_t taken = 0;
   int64_t units = 1;
-  for (int32_t a = first; a >= 0;
-       a = rlo__axis_run_next(problem, form, units, taken)) {
+  for (int32_t a = first; a >= 0; a = rlo__axis_run_next(problem, form, units, taken)) {
     run.axes[run.num_axes++] = a;
     taken |= UINT64_C(1) << a;
     units *= problem->extents[a];
@@ -235,9 +200,7 @@ rlo__axis_run rlo__axis_run_find(const rlo_problem *problem,
   return run;
 }
 
-bool rlo__axis_run_leads(const rlo__axis_run *run,
-                         int32_t count,
-                         int32_t axis) {
+bool rlo__axis_run_leads(const rlo__axis_run *run, int32_t count, int32_t axis) {
   for (int32_t k = 0; k < count && k < run->num_axes; ++k) {
     if (run->axes[k] == axis) {
       return true;
@@ -246,10 +209,8 @@ bool rlo__axis_run_leads(const rlo__axis_run *run,
   return false;
 }
 
-int64_t rlo__axis_run_units(const rlo__axis_run *run,
-                            const rlo_problem *problem,
-                            const int64_t *block,
-                            int32_t *out_num_axes) {
+int64_t rlo__axis_run_units(const rlo__axis_run *run, const rlo_problem *problem,
+                            const int64_t *block, int32_t *out_num_axes) {
   int64_t units = 1;
   int32_t n = 0;
   bool is_whole = true;

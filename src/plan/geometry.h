@@ -34,21 +34,15 @@ rlo__geometry rlo__geometry_of(const rlo__family_query *query);
  * Largest power of two, at most `limit` (itself one), that divides every
  * address of memory with this alignment plus a byte offset.
  */
-int64_t rlo__alignment_after(int64_t alignment_bytes,
-                             int64_t offset_bytes,
-                             int64_t limit);
+int64_t rlo__alignment_after(int64_t alignment_bytes, int64_t offset_bytes, int64_t limit);
 
 /**
  * Largest power of two, at most `limit` (itself one), that divides the address
  * of each point of a side whose coordinate along `free_axis` (-1: none) is 0,
  * in bytes.
  */
-int64_t rlo__src_alignment(const rlo__family_query *query,
-                           int32_t free_axis,
-                           int64_t limit);
-int64_t rlo__dst_alignment(const rlo__family_query *query,
-                           int32_t free_axis,
-                           int64_t limit);
+int64_t rlo__src_alignment(const rlo__family_query *query, int32_t free_axis, int64_t limit);
+int64_t rlo__dst_alignment(const rlo__family_query *query, int32_t free_axis, int64_t limit);
 
 /**
  * Multiplies a count by the extents of axes [first, end) of a problem's box.
@@ -56,10 +50,8 @@ int64_t rlo__dst_alignment(const rlo__family_query *query,
  * @param inout_count  unchanged on failure.
  * @return RLO_OK; RLO_OVERFLOW.
  */
-RLO_NODISCARD rlo_status rlo__geometry_count_points(const rlo_problem *problem,
-                                                    int32_t first,
-                                                    int32_t end,
-                                                    int64_t *inout_count);
+RLO_NODISCARD rlo_status rlo__geometry_count_points(const rlo_problem *problem, int32_t first,
+                                                    int32_t end, int64_t *inout_count);
 
 /** Tells if a position of the problem, in bytes, does not fit int64. */
 bool rlo__geometry_overflows(const rlo_problem *problem);
@@ -70,8 +62,7 @@ void rlo__geometry_list_guards(const rlo_problem *problem,
 
 /** The axis with the shortest steps in a form, the first of several, without
  *  those whose bit is set in `left_out` (bit a: axis a); -1: none. */
-int32_t rlo__geometry_nearest_axis(const rlo_problem *problem,
-                                   const rlo_form *form,
+int32_t rlo__geometry_nearest_axis(const rlo_problem *problem, const rlo_form *form,
                                    uint64_t left_out);
 
 /** Axes of a problem that continue each other without gaps on one side, from an
@@ -84,15 +75,11 @@ typedef struct rlo__axis_run {
 /** The axis that continues a run of `units` units: one whose stride in `form`
  *  is `units`, and whose bit is not set in `taken` (bit a: axis a). The first
  *  of several; -1: none. */
-int32_t rlo__axis_run_next(const rlo_problem *problem,
-                           const rlo_form *form,
-                           int64_t units,
+int32_t rlo__axis_run_next(const rlo_problem *problem, const rlo_form *form, int64_t units,
                            uint64_t taken);
 
 /** The run of a form that begins with axis `first`, as long as it gets. */
-rlo__axis_run rlo__axis_run_find(const rlo_problem *problem,
-                                 const rlo_form *form,
-                                 int32_t first);
+rlo__axis_run rlo__axis_run_find(const rlo_problem *problem, const rlo_form *form, int32_t first);
 
 /** Tells if an axis is among the first `count` of a run. */
 bool rlo__axis_run_leads(const rlo__axis_run *run, int32_t count, int32_t axis);
@@ -103,9 +90,7 @@ bool rlo__axis_run_leads(const rlo__axis_run *run, int32_t count, int32_t axis);
  *
  * @param out_num_axes  number of these axes.
  */
-int64_t rlo__axis_run_units(const rlo__axis_run *run,
-                            const rlo_problem *problem,
-                            const int64_t *block,
-                            int32_t *out_num_axes);
+int64_t rlo__axis_run_units(const rlo__axis_run *run, const rlo_problem *problem,
+                            const int64_t *block, int32_t *out_num_axes);
 
 #endif

@@ -41,13 +41,10 @@ static int64_t sort_key(int64_t stride) {
   return stride == 0 ? INT64_MAX : rlo__abs(stride);
 }
 
-static void sort_axes(const rlo_problem *problem,
-                      const rlo_form *form,
-                      int32_t *out_axes) {
+static void sort_axes(const rlo_problem *problem, const rlo_form *form, int32_t *out_axes) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int32_t place = a;
-    while (place > 0 && sort_key(form->axis[out_axes[place - 1]]) >
-                            sort_key(form->axis[a])) {
+    while (place > 0 && sort_key(form->axis[out_axes[place - 1]]) > sort_key(form->axis[a])) {
       out_axes[place] = out_axes[place - 1];
       --place;
     }
@@ -83,15 +80,10 @@ static int64_t even_piece(int64_t extent, int64_t max, int64_t unit_bytes) {
 
 /* Chooses the points of the two outermost axes, so that the runs of both sides
  * have about the same length. `inside` is the volume of the other axes. */
-static void cut_two(draft *d,
-                    int32_t num_src,
-                    int32_t num_dst,
-                    int64_t inside,
-                    int64_t budget) {
+static void cut_two(draft *d, int32_t num_src, int32_t num_dst, int64_t inside, int64_t budget) {
   const rlo_problem *problem = d->query->problem;
   int32_t axis[2] = {d->by_src[num_src - 1], d->by_dst[num_dst - 1]};
-  int64_t run[2] = {volume_of(d, d->by_src, num_src - 1),
-                    volume_of(d, d->by_dst, num_dst - 1)};
+  int64_t run[2] = {volume_of(d, d->by_src, num_src - 1), volume_of(d, d->by_dst, num_dst - 1)};
   int64_t size[2] = {1, 1};
   for (;;) {
     int side = run[0] * size[0] <= run[1] * size[1] ? 0 : 1;
@@ -119,10 +111,7 @@ static void cut_two(draft *d,
 
 /* Makes the block hold the first axes of both orders, at most `budget` units;
  * false if they do not fit. */
-static bool take_axes(draft *d,
-                      int32_t num_src,
-                      int32_t num_dst,
-                      int64_t budget) {
+static bool take_axes(draft *d, int32_t num_src, int32_t num_dst, int64_t budget) {
   const rlo_problem *problem = d->query->problem;
   memset(d->size, 0, sizeof d->size);
   int32_t last_src = d->by_src[num_src - 1];
@@ -145,8 +134,7 @@ static bool take_axes(draft *d,
     }
   }
   if (last_src == last_dst) {
-    d->size[last_src] =
-        even_piece(problem->extents[last_src], budget / inside, d->unit_bytes);
+    d->size[last_src] = even_piece(problem->extents[last_src], budget / inside, d->unit_bytes);
   } else {
     cut_two(d, num_src, num_dst, inside, budget);
   }
@@ -156,15 +144,12 @@ static bool take_axes(draft *d,
 /* Bytes of a block that are consecutive on one side, and the largest power of
  * two, at most a sector, that divides every address at which they begin.
  * Unlike rlo__axis_run_units it follows falling axes, too. */
-static int64_t run_of(const draft *d,
-                      const rlo_form *form,
-                      const int32_t *order,
-                      int64_t alignment_bytes,
-                      int64_t *out_begin_bytes) {
+static int64_t run_of(const draft *d, const rlo_form *form, const int32_t *order,
+                      int64_t alignment_bytes, int64_t *out_begin_bytes) {
   const rlo_problem *problem = d->query->problem;
   int64_t run = 1;
-  int64_t begin = rlo__alignment_after(
-      alignment_bytes, form->base * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
+  int64_t begin =
+      rlo__alignment_after(alignment_bytes, form->base * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
   bool is_run = true;
   for (int32_t k = 0; k < d->num_axes; ++k) {
     int32_t a = order[k];
@@ -177,8 +162,7 @@ static int64_t run_of(const draft *d,
     if (!is_run || size < problem->extents[a]) {
       /* Blocks and the other runs of a block begin at multiples of it. */
       int64_t step = is_run ? size * stride : stride;
-      begin = rlo__alignment_after(
-          begin, step * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
+      begin = rlo__alignment_after(begin, step * d->unit_bytes, RLO__GPU_SECTOR_BYTES);
       is_run = false;
     }
   }
@@ -225,15 +209,12 @@ static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
     }
   }
   if (out->repeat_axis >= 0) {
-    out->fullness *=
-        rlo__grid_fullness(problem->extents[out->repeat_axis], repeat);
+    out->fullness *= rlo__grid_fullness(problem->extents[out->repeat_axis], repeat);
   }
   int64_t begin;
-  out->src_run_bytes = run_of(
-      d, &problem->src, d->by_src, d->query->src_alignment_bytes, &begin);
+  out->src_run_bytes = run_of(d, &problem->src, d->by_src, d->query->src_alignment_bytes, &begin);
   out->src_share = rlo__gpu_sector_share(out->src_run_bytes, begin);
-  out->dst_run_bytes = run_of(
-      d, &problem->dst, d->by_dst, d->query->dst_alignment_bytes, &begin);
+  out->dst_run_bytes = run_of(d, &problem->dst, d->by_dst, d->query->dst_alignment_bytes, &begin);
   out->dst_begin_bytes = begin;
   out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
 }
@@ -252,21 +233,16 @@ int64_t rlo__gpu_block_step(const rlo__gpu_block *block, int32_t axis) {
 
 /* An assumption: long words where the destination has runs of two of them, else
  * short ones. The layout in local memory, which comes later, decides. */
-static int64_t likely_word_bytes(const rlo__gpu_block *block,
-                                 int64_t unit_bytes) {
-  return rlo__max(unit_bytes,
-                  block->dst_run_bytes >= INT64_C(2) * LONG_WORD_BYTES
-                      ? LONG_WORD_BYTES
-                      : SHORT_WORD_BYTES);
+static int64_t likely_word_bytes(const rlo__gpu_block *block, int64_t unit_bytes) {
+  return rlo__max(unit_bytes, block->dst_run_bytes >= INT64_C(2) * LONG_WORD_BYTES
+                                  ? LONG_WORD_BYTES
+                                  : SHORT_WORD_BYTES);
 }
 
 /* A lane finds a place for each word of the destination, once for all copies,
  * gathers its units, and reads as many bytes in pieces of 16. */
-double rlo__gpu_block_rate(const rlo__family_query *query,
-                           const rlo__gpu_block *block,
-                           int64_t lanes,
-                           int64_t word_bytes,
-                           double bank_rounds) {
+double rlo__gpu_block_rate(const rlo__family_query *query, const rlo__gpu_block *block,
+                           int64_t lanes, int64_t word_bytes, double bank_rounds) {
   const rlo_problem *problem = query->problem;
   const int64_t unit_bytes = problem->unit_bits / 8;
   int64_t volume = 1;
@@ -276,41 +252,34 @@ double rlo__gpu_block_rate(const rlo__family_query *query,
     volume *= axis->size;
     num_ends += problem->extents[axis->problem_axis] % axis->size != 0;
   }
-  const double lane_bytes =
-      (double)(volume * block->repeat * unit_bytes) / (double)lanes;
+  const double lane_bytes = (double)(volume * block->repeat * unit_bytes) / (double)lanes;
   const double word_units = (double)word_bytes / (double)unit_bytes;
-  const double words =
-      fmax(lane_bytes / (double)(word_bytes * block->repeat), 1.0);
+  const double words = fmax(lane_bytes / (double)(word_bytes * block->repeat), 1.0);
   double moves = words * (double)block->repeat * (word_units + WORD_MOVES);
   if (block->dst_begin_bytes < word_bytes) {
     moves += lane_bytes / (double)block->dst_run_bytes * word_units * END_MOVES;
   }
-  return block->fullness *
-         rlo__gpu_rate(&(rlo__gpu_group){
-             .loop = RLO__GPU_PACKED,
-             .items = lanes,
-             .local_bytes = volume * block->repeat * unit_bytes,
-             .bytes = 2.0 * lane_bytes * (double)lanes,
-             .src_share = block->src_share,
-             .dst_share = block->dst_share,
-             .num_grid_axes = problem->num_axes - block->num_axes + num_ends,
-             .num_guards = problem->num_guards,
-             .num_ends = num_ends,
-             .finds = words,
-             .find_axes = block->num_axes,
-             .moves = moves,
-             .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES),
-             .bank_rounds = bank_rounds});
+  return block->fullness * rlo__gpu_rate(&(rlo__gpu_group){
+                               .loop = RLO__GPU_PACKED,
+                               .items = lanes,
+                               .local_bytes = volume * block->repeat * unit_bytes,
+                               .bytes = 2.0 * lane_bytes * (double)lanes,
+                               .src_share = block->src_share,
+                               .dst_share = block->dst_share,
+                               .num_grid_axes = problem->num_axes - block->num_axes + num_ends,
+                               .num_guards = problem->num_guards,
+                               .num_ends = num_ends,
+                               .finds = words,
+                               .find_axes = block->num_axes,
+                               .moves = moves,
+                               .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES),
+                               .bank_rounds = bank_rounds});
 }
 
-bool rlo__gpu_block_choose(const rlo__family_query *query,
-                           int64_t budget_bytes,
-                           int64_t lanes,
+bool rlo__gpu_block_choose(const rlo__family_query *query, int64_t budget_bytes, int64_t lanes,
                            rlo__gpu_block *out_block) {
   const rlo_problem *problem = query->problem;
-  draft d = {.query = query,
-             .unit_bytes = problem->unit_bits / 8,
-             .num_axes = problem->num_axes};
+  draft d = {.query = query, .unit_bytes = problem->unit_bits / 8, .num_axes = problem->num_axes};
   sort_axes(problem, &problem->src, d.by_src);
   sort_axes(problem, &problem->dst, d.by_dst);
   int32_t max = (int32_t)rlo__min(d.num_axes, MAX_LEADING);
@@ -321,8 +290,7 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
     for (int32_t i = 1; i <= max; ++i) {
       for (int32_t j = 1; j <= max; ++j) {
         rlo__gpu_block block;
-        if (d.num_axes < 2 || budget < repeat ||
-            !take_axes(&d, i, j, budget / repeat)) {
+        if (d.num_axes < 2 || budget < repeat || !take_axes(&d, i, j, budget / repeat)) {
           break;
         }
         int32_t taken = 0;
@@ -335,8 +303,8 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
           continue;
         }
         write_block(&d, repeat, &block);
-        double fraction = rlo__gpu_block_rate(
-            query, &block, lanes, likely_word_bytes(&block, d.unit_bytes), 0.0);
+        double fraction =
+            rlo__gpu_block_rate(query, &block, lanes, likely_word_bytes(&block, d.unit_bytes), 0.0);
         if (fraction > best) {
           best = fraction;
           *out_block = block;

@@ -49,9 +49,7 @@ typedef struct rlo__gpu_block {
  * @param lanes         work-items of a group.
  * @return false if the problem has fewer than two axes or nothing fits.
  */
-bool rlo__gpu_block_choose(const rlo__family_query *query,
-                           int64_t budget_bytes,
-                           int64_t lanes,
+bool rlo__gpu_block_choose(const rlo__family_query *query, int64_t budget_bytes, int64_t lanes,
                            rlo__gpu_block *out_block);
 
 /** Points of a problem axis that a group moves. */
@@ -64,10 +62,7 @@ int64_t rlo__gpu_block_step(const rlo__gpu_block *block, int32_t axis);
  * @param word_bytes  that a lane writes at once.
  * @param bank_rounds  of local memory for a group.
  */
-double rlo__gpu_block_rate(const rlo__family_query *query,
-                           const rlo__gpu_block *block,
-                           int64_t lanes,
-                           int64_t word_bytes,
-                           double bank_rounds);
+double rlo__gpu_block_rate(const rlo__family_query *query, const rlo__gpu_block *block,
+                           int64_t lanes, int64_t word_bytes, double bank_rounds);
 
 #endif

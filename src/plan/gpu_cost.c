@@ -43,8 +43,7 @@ static const struct {
  * serves a round, and in the time in which it copies a byte, and what it holds.
  */
 #define ISSUES_PER_CLOCK 4
-static const double issues_for_a_byte =
-    ISSUES_PER_CLOCK * 1.755e9 * 132 / 4.3e12;
+static const double issues_for_a_byte = ISSUES_PER_CLOCK * 1.755e9 * 132 / 4.3e12;
 
 enum {
   WARP = 32,
@@ -67,22 +66,18 @@ enum {
 #define BARRIER_RATE 0.92
 
 static double instructions(const rlo__gpu_group *group) {
-  double begin = costs[group->loop].begin +
-                 costs[group->loop].axis * group->num_grid_axes +
+  double begin = costs[group->loop].begin + costs[group->loop].axis * group->num_grid_axes +
                  costs[group->loop].guard * group->num_guards +
                  costs[group->loop].end * group->num_ends;
-  double find =
-      costs[group->loop].find + costs[group->loop].find_axis * group->find_axes;
+  double find = costs[group->loop].find + costs[group->loop].find_axis * group->find_axes;
   return begin + find * group->finds + costs[group->loop].move * group->moves;
 }
 
 static int64_t groups_at_a_time(const rlo__gpu_group *group) {
   int64_t groups = rlo__min(MAX_GROUPS, MAX_ITEMS / group->items);
-  groups = rlo__min(groups,
-                    REGISTERS / (group->items * costs[group->loop].registers));
+  groups = rlo__min(groups, REGISTERS / (group->items * costs[group->loop].registers));
   if (group->local_bytes > 0) {
-    groups =
-        rlo__min(groups, LOCAL_BYTES / (group->local_bytes + DRIVER_BYTES));
+    groups = rlo__min(groups, LOCAL_BYTES / (group->local_bytes + DRIVER_BYTES));
   }
   return rlo__max(groups, 1);
 }
@@ -96,14 +91,10 @@ double rlo__gpu_rate(const rlo__gpu_group *group) {
   double memory = 2.0 / (1.0 / group->src_share + 1.0 / group->dst_share) *
                   (has_barrier ? BARRIER_RATE : COPY_RATE);
   double warps = (double)rlo__ceil_div(group->items, WARP);
-  double issue = FILLED_SLOTS * issues_for_a_byte * group->bytes /
-                 (warps * instructions(group));
-  double in_flight =
-      group->flight_bytes * (double)(group->items * groups_at_a_time(group));
-  double latency =
-      in_flight / ((has_barrier ? 2.0 : 1.0) * (double)FLIGHT_BYTES);
-  double banks = group->bank_rounds * ISSUES_PER_CLOCK /
-                 (issues_for_a_byte * group->bytes);
+  double issue = FILLED_SLOTS * issues_for_a_byte * group->bytes / (warps * instructions(group));
+  double in_flight = group->flight_bytes * (double)(group->items * groups_at_a_time(group));
+  double latency = in_flight / ((has_barrier ? 2.0 : 1.0) * (double)FLIGHT_BYTES);
+  double banks = group->bank_rounds * ISSUES_PER_CLOCK / (issues_for_a_byte * group->bytes);
   /* They overlap, but where two are about as slow not wholly: the norm of the
    * times with exponent 4. */
   double slow = fourth_power(1.0 / memory) + fourth_power(1.0 / issue) +
@@ -113,9 +104,8 @@ double rlo__gpu_rate(const rlo__gpu_group *group) {
 
 double rlo__gpu_sector_share(int64_t run_bytes, int64_t begin_bytes) {
   double run = (double)run_bytes;
-  double sectors =
-      begin_bytes >= RLO__GPU_SECTOR_BYTES
-          ? (double)rlo__ceil_div(run_bytes, RLO__GPU_SECTOR_BYTES)
-          : 1.0 + (run - (double)begin_bytes) / RLO__GPU_SECTOR_BYTES;
+  double sectors = begin_bytes >= RLO__GPU_SECTOR_BYTES
+                       ? (double)rlo__ceil_div(run_bytes, RLO__GPU_SECTOR_BYTES)
+                       : 1.0 + (run - (double)begin_bytes) / RLO__GPU_SECTOR_BYTES;
   return run / (RLO__GPU_SECTOR_BYTES * (sectors < 1.0 ? 1.0 : sectors));
 }

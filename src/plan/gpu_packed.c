@@ -41,8 +41,8 @@ static bool guards_fit_32_bits(const rlo__gpu_packed_plan *plan) {
       int32_t a = k < 0 ? block->repeat_axis : block->axes[k].problem_axis;
       int64_t size = k < 0 ? block->repeat : block->axes[k].size;
       int64_t along = 0;
-      if (a >= 0 && (!rlo__mul(rlo__abs(coefs[a]), size - 1, &along) ||
-                     !rlo__add(reach, along, &reach))) {
+      if (a >= 0 &&
+          (!rlo__mul(rlo__abs(coefs[a]), size - 1, &along) || !rlo__add(reach, along, &reach))) {
         return false;
       }
     }
@@ -73,9 +73,7 @@ static int32_t find_end(const rlo__gpu_packed_plan *plan, int32_t axis) {
 }
 
 /* Tells if an axis continues the last axis of the walk everywhere. */
-static bool continues(const rlo__family_query *query,
-                      const rlo__gpu_packed_plan *plan,
-                      int32_t k) {
+static bool continues(const rlo__family_query *query, const rlo__gpu_packed_plan *plan, int32_t k) {
   const rlo__gpu_packed_walk *w = &plan->write;
   int32_t last = w->rank - 1;
   int32_t a = plan->block.axes[k].problem_axis;
@@ -83,8 +81,7 @@ static bool continues(const rlo__family_query *query,
     return false;
   }
   int64_t extent = w->extents[last];
-  int64_t stride =
-      query->problem->dst.axis[a] * plan->group.geometry.unit_bytes;
+  int64_t stride = query->problem->dst.axis[a] * plan->group.geometry.unit_bytes;
   if (stride != w->strides[last] * extent ||
       plan->stage.local_strides[k] != w->local_strides[last] * extent) {
     return false;
@@ -103,9 +100,7 @@ static bool continues(const rlo__family_query *query,
 }
 
 /* Appends axis k of the block to the walk, or joins it to the last one. */
-static void append_axis(const rlo__family_query *query,
-                        rlo__gpu_packed_plan *plan,
-                        int32_t k) {
+static void append_axis(const rlo__family_query *query, rlo__gpu_packed_plan *plan, int32_t k) {
   rlo__gpu_packed_walk *w = &plan->write;
   int32_t a = plan->block.axes[k].problem_axis;
   if (continues(query, plan, k)) {
@@ -113,8 +108,7 @@ static void append_axis(const rlo__family_query *query,
     return;
   }
   w->extents[w->rank] = plan->block.axes[k].size;
-  w->strides[w->rank] =
-      query->problem->dst.axis[a] * plan->group.geometry.unit_bytes;
+  w->strides[w->rank] = query->problem->dst.axis[a] * plan->group.geometry.unit_bytes;
   w->local_strides[w->rank] = plan->stage.local_strides[k];
   for (int32_t g = 0; g < plan->num_guards; ++g) {
     w->coefs[g][w->rank] = plan->guards[g]->form.axis[a];
@@ -127,12 +121,11 @@ static void append_axis(const rlo__family_query *query,
 }
 
 /* Tells if every run of the destination begins with a word. */
-static bool begins_with_word(const rlo__family_query *query,
-                             const rlo__gpu_packed_plan *plan) {
+static bool begins_with_word(const rlo__family_query *query, const rlo__gpu_packed_plan *plan) {
   const rlo__gpu_packed_walk *w = &plan->write;
   int64_t word_bytes = w->word_units * plan->group.geometry.unit_bytes;
-  int64_t align = rlo__grid_dst_alignment(
-      query, &plan->group.grid, plan->block.repeat_axis, word_bytes);
+  int64_t align =
+      rlo__grid_dst_alignment(query, &plan->group.grid, plan->block.repeat_axis, word_bytes);
   for (int32_t k = w->run_axes; k < w->rank; ++k) {
     align = rlo__alignment_after(align, w->strides[k], word_bytes);
   }
@@ -141,8 +134,7 @@ static bool begins_with_word(const rlo__family_query *query,
 
 /* Bytes of the block that are consecutive in the destination, counted from its
  * first point. */
-static int64_t dst_run_bytes(const rlo__family_query *query,
-                             const rlo__gpu_packed_plan *plan) {
+static int64_t dst_run_bytes(const rlo__family_query *query, const rlo__gpu_packed_plan *plan) {
   const rlo__gpu_block *block = &plan->block;
   int64_t run = 1;
   for (int32_t k = 0; k < block->num_axes; ++k) {
@@ -157,9 +149,7 @@ static int64_t dst_run_bytes(const rlo__family_query *query,
 
 /* Bytes from which on a run needs no further axis, so that few of its units are
  * in no word. More axes cost little where a word turns once. */
-static int64_t enough_run_bytes(int64_t first_units,
-                                int64_t word_units,
-                                int64_t word_bytes) {
+static int64_t enough_run_bytes(int64_t first_units, int64_t word_units, int64_t word_bytes) {
   const int64_t many = MANY_WORDS * word_bytes;
   return first_units >= word_units ? many : MIN_RUN_BYTES;
 }
@@ -167,8 +157,7 @@ static int64_t enough_run_bytes(int64_t first_units,
 /* The cost of a word, as cut_runs will cut the runs: units of less than
  * MIN_WORD_BYTES are joined, and those of runs of several axes are found along
  * each of them, once for all that follow each other. */
-static rlo__gpu_word word_of(const rlo__family_query *query,
-                             const rlo__gpu_packed_plan *plan,
+static rlo__gpu_word word_of(const rlo__family_query *query, const rlo__gpu_packed_plan *plan,
                              int64_t word_bytes) {
   const rlo__gpu_block *block = &plan->block;
   const int64_t unit_bytes = plan->group.geometry.unit_bytes;
@@ -178,8 +167,8 @@ static rlo__gpu_word word_of(const rlo__family_query *query,
   if (units == 1) {
     return word;
   }
-  const bool is_contiguous = unit_bytes < MIN_WORD_BYTES &&
-                             query->problem->src.axis[first->problem_axis] == 1;
+  const bool is_contiguous =
+      unit_bytes < MIN_WORD_BYTES && query->problem->src.axis[first->problem_axis] == 1;
   if (is_contiguous) {
     word.loads = word_bytes / MIN_WORD_BYTES + 1;
     word.instructions = ALIGN_INSTRUCTIONS + LOAD_INSTRUCTIONS * word.loads;
@@ -189,8 +178,8 @@ static rlo__gpu_word word_of(const rlo__family_query *query,
   int64_t run_bytes = unit_bytes * first->size;
   int32_t axes = 1;
   const int64_t enough_bytes = enough_run_bytes(first->size, units, word_bytes);
-  while (axes < MAX_RUN_AXES && axes < block->num_axes &&
-         run_bytes < enough_bytes && run_bytes % word_bytes != 0) {
+  while (axes < MAX_RUN_AXES && axes < block->num_axes && run_bytes < enough_bytes &&
+         run_bytes % word_bytes != 0) {
     run_bytes *= block->axes[block->by_dst[axes++]].size;
   }
   if (axes > 1 && first->size >= units) {
@@ -203,9 +192,8 @@ static rlo__gpu_word word_of(const rlo__family_query *query,
   }
   if (run_bytes % word_bytes != 0) {
     const int64_t words = rlo__max(run_bytes / word_bytes - 1, 1);
-    word.instructions += REST_INSTRUCTIONS *
-                         rlo__max(run_bytes / unit_bytes - words * units, 0) /
-                         words;
+    word.instructions +=
+        REST_INSTRUCTIONS * rlo__max(run_bytes / unit_bytes - words * units, 0) / words;
   }
   return word;
 }
@@ -213,8 +201,7 @@ static rlo__gpu_word word_of(const rlo__family_query *query,
 /* Lays out the block for words of the bytes that cost least: of one unit, or of
  * 4 to 16 bytes where the destination has runs of two. False if it does not
  * fit. */
-static bool lay_out(const rlo__family_query *query,
-                    int64_t limit_bytes,
+static bool lay_out(const rlo__family_query *query, int64_t limit_bytes,
                     rlo__gpu_packed_plan *plan) {
   static const int64_t sizes[] = {1, MIN_WORD_BYTES, 8, MAX_WORD_BYTES};
   const int64_t unit_bytes = plan->group.geometry.unit_bytes;
@@ -226,10 +213,7 @@ static bool lay_out(const rlo__family_query *query,
       continue;
     }
     rlo__gpu_stage stage;
-    if (rlo__gpu_stage_lay_out(query,
-                               &plan->block,
-                               limit_bytes,
-                               word_of(query, plan, word_bytes),
+    if (rlo__gpu_stage_lay_out(query, &plan->block, limit_bytes, word_of(query, plan, word_bytes),
                                &stage) &&
         (!fits || stage.cost < plan->stage.cost)) {
       plan->stage = stage;
@@ -241,40 +225,33 @@ static bool lay_out(const rlo__family_query *query,
 }
 
 /* Chooses the axes of a run, and cuts it into words. */
-static void cut_runs(const rlo__family_query *query,
-                     const rlo__gpu_packed_plan *plan,
+static void cut_runs(const rlo__family_query *query, const rlo__gpu_packed_plan *plan,
                      rlo__gpu_packed_walk *w) {
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
   int64_t word_bytes = w->word_units * unit_bytes;
   int64_t units = w->extents[0];
   w->run_axes = 1;
   bool is_whole = units % w->word_units == 0 && begins_with_word(query, plan);
-  const int64_t enough_bytes =
-      enough_run_bytes(w->extents[0], w->word_units, word_bytes);
-  while (!is_whole && units * unit_bytes < enough_bytes &&
-         w->run_axes < w->rank && w->run_axes < MAX_RUN_AXES &&
-         w->strides[w->run_axes] == units * unit_bytes) {
+  const int64_t enough_bytes = enough_run_bytes(w->extents[0], w->word_units, word_bytes);
+  while (!is_whole && units * unit_bytes < enough_bytes && w->run_axes < w->rank &&
+         w->run_axes < MAX_RUN_AXES && w->strides[w->run_axes] == units * unit_bytes) {
     units *= w->extents[w->run_axes++];
     is_whole = units % w->word_units == 0 && begins_with_word(query, plan);
   }
   w->is_shifted = !is_whole;
-  w->words = w->is_shifted
-                 ? (units * unit_bytes - (word_bytes - unit_bytes)) / word_bytes
-                 : units / w->word_units;
+  w->words = w->is_shifted ? (units * unit_bytes - (word_bytes - unit_bytes)) / word_bytes
+                           : units / w->word_units;
   w->rest = units - w->words * w->word_units;
 }
 
 static bool is_contiguous(const rlo__gpu_packed_walk *w, int64_t unit_bytes) {
-  return w->word_units > 1 && unit_bytes < MIN_WORD_BYTES &&
-         w->local_strides[0] == unit_bytes;
+  return w->word_units > 1 && unit_bytes < MIN_WORD_BYTES && w->local_strides[0] == unit_bytes;
 }
 
-static void make_walk(const rlo__family_query *query,
-                      rlo__gpu_packed_plan *plan) {
+static void make_walk(const rlo__family_query *query, rlo__gpu_packed_plan *plan) {
   rlo__gpu_packed_walk *w = &plan->write;
   const int64_t units = w->word_units;
-  *w = (rlo__gpu_packed_walk){
-      .ends = {-1, -1}, .run_axes = 1, .word_units = units};
+  *w = (rlo__gpu_packed_walk){.ends = {-1, -1}, .run_axes = 1, .word_units = units};
   for (int32_t k = 0; k < plan->block.num_axes; ++k) {
     append_axis(query, plan, plan->block.by_dst[k]);
   }
@@ -304,8 +281,7 @@ static int64_t local_bytes(int64_t bytes) {
   return size;
 }
 
-bool rlo__gpu_packed_choose(const rlo__family_query *query,
-                            rlo__gpu_packed_plan *plan,
+bool rlo__gpu_packed_choose(const rlo__family_query *query, rlo__gpu_packed_plan *plan,
                             rlo__str *why) {
   const rlo_problem *problem = query->problem;
   const rlo_device_info *device = query->device;
@@ -313,22 +289,18 @@ bool rlo__gpu_packed_choose(const rlo__family_query *query,
   rlo__grid_plan *group = &plan->group;
   int64_t budget_bytes = device->local_memory_bytes / 2;
   budget_bytes = rlo__min(budget_bytes, rlo__thresholds.plan_gpu_packed_bytes);
-  if (!rlo__gpu_block_choose(
-          query, budget_bytes, rlo__gpu_local_items(device), &plan->block)) {
+  if (!rlo__gpu_block_choose(query, budget_bytes, rlo__gpu_local_items(device), &plan->block)) {
     return RLO__REFUSE(why,
                        "%d axes; no two of them fit into %lld bytes of local "
                        "memory",
-                       problem->num_axes,
-                       (long long)budget_bytes);
+                       problem->num_axes, (long long)budget_bytes);
   }
   plan->num_guards = problem->num_guards;
   rlo__geometry_list_guards(problem, plan->guards);
   list_ends(problem, plan);
-  group->geometry.fits_32_bits =
-      group->geometry.fits_32_bits && guards_fit_32_bits(plan);
+  group->geometry.fits_32_bits = group->geometry.fits_32_bits && guards_fit_32_bits(plan);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    rlo__grid_add_axis(
-        &group->grid, problem, a, rlo__gpu_block_step(&plan->block, a));
+    rlo__grid_add_axis(&group->grid, problem, a, rlo__gpu_block_step(&plan->block, a));
   }
   rlo__grid_round_axes(&group->grid);
   if (rlo__grid_num_groups(&group->grid, &group->num_groups) != RLO_OK) {
@@ -336,15 +308,12 @@ bool rlo__gpu_packed_choose(const rlo__family_query *query,
   }
   int64_t limit_bytes = rlo__min(device->local_memory_bytes, MAX_LOCAL_BYTES);
   if (!lay_out(query, limit_bytes, plan)) {
-    return RLO__REFUSE(why,
-                       "its blocks do not fit into %lld bytes of local memory",
+    return RLO__REFUSE(why, "its blocks do not fit into %lld bytes of local memory",
                        (long long)limit_bytes);
   }
   make_walk(query, plan);
   plan->local_bytes =
-      local_bytes(plan->stage.local_bytes +
-                  (plan->write.is_contiguous ? CONTIGUOUS_BYTES : 0));
-  return rlo__gpu_has_local_bytes(
-             device, "blocks take", plan->local_bytes, why) &&
+      local_bytes(plan->stage.local_bytes + (plan->write.is_contiguous ? CONTIGUOUS_BYTES : 0));
+  return rlo__gpu_has_local_bytes(device, "blocks take", plan->local_bytes, why) &&
          rlo__gpu_can_launch(group->num_groups, why);
 }

@@ -51,8 +51,7 @@ typedef struct rlo__gpu_packed_plan {
 
 /** Chooses the block of a problem, its layout in local memory and the words of
  *  the destination. False, with the reason in `why`, if there are none. */
-bool rlo__gpu_packed_choose(const rlo__family_query *query,
-                            rlo__gpu_packed_plan *out_plan,
+bool rlo__gpu_packed_choose(const rlo__family_query *query, rlo__gpu_packed_plan *out_plan,
                             rlo__str *why);
 
 #endif

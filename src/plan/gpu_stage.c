@@ -64,8 +64,7 @@ static bool is_aligned(const draft *d) {
   const rlo__family_query *query = d->query;
   const rlo_problem *problem = query->problem;
   int64_t align = rlo__alignment_after(query->src_alignment_bytes,
-                                       problem->src.base * d->unit_bytes,
-                                       PIECE_BYTES);
+                                       problem->src.base * d->unit_bytes, PIECE_BYTES);
   int32_t number[RLO_MAX_AXES] = {0};
   for (int32_t k = 0; k < d->block->num_axes; ++k) {
     number[d->block->axes[k].problem_axis] = k + 1;
@@ -132,8 +131,7 @@ static void stack(const draft *d, rlo__gpu_stage *s) {
       return;
     }
     int64_t padding = k == d->padded ? d->padding * s->store_bytes : 0;
-    int64_t pitch =
-        distance(total + over + padding, d->strides[k], s->store_bytes);
+    int64_t pitch = distance(total + over + padding, d->strides[k], s->store_bytes);
     total += (block->axes[k].size - 1) * pitch;
     s->local_strides[k] = pitch;
     s->extents[s->rank] = block->axes[k].size;
@@ -148,8 +146,7 @@ static void stack(const draft *d, rlo__gpu_stage *s) {
   }
   /* The first run begins within a piece, and the last one ends within one. */
   int64_t ends = 2 * (s->read_bytes - d->unit_bytes);
-  s->local_bytes = total + (block->repeat - 1) * s->copy_bytes +
-                   (d->is_aligned ? over : ends);
+  s->local_bytes = total + (block->repeat - 1) * s->copy_bytes + (d->is_aligned ? over : ends);
 }
 
 /* Rounds of bank accesses in which the first lanes gather a unit each: 1
@@ -209,25 +206,19 @@ static void estimate(const draft *d, double load_rounds, rlo__gpu_stage *s) {
   const double words = (double)rlo__ceil_div(units, d->word.units);
   const double pieces = (double)s->pieces;
   const double stores = (double)s->read_bytes / (double)s->store_bytes;
-  const double store_rounds =
-      stores * stores * (double)s->store_bytes / (double)BANK_BYTES;
-  const double rounds =
-      pieces * store_rounds + words * (double)d->word.loads * load_rounds;
-  const double instructions =
-      pieces * ((double)PIECE_INSTRUCTIONS + stores) +
-      words * (double)(WORD_INSTRUCTIONS + d->word.instructions);
+  const double store_rounds = stores * stores * (double)s->store_bytes / (double)BANK_BYTES;
+  const double rounds = pieces * store_rounds + words * (double)d->word.loads * load_rounds;
+  const double instructions = pieces * ((double)PIECE_INSTRUCTIONS + stores) +
+                              words * (double)(WORD_INSTRUCTIONS + d->word.instructions);
   const double issues = (double)ISSUES_PER_ROUND * rounds;
   s->load_rounds = load_rounds;
   s->bank_rounds = rounds / (double)BANKS;
-  s->cost = instructions > issues ? instructions + 0.1 * issues
-                                  : issues + 0.1 * instructions;
+  s->cost = instructions > issues ? instructions + 0.1 * issues : issues + 0.1 * instructions;
 }
 
 /* Keeps the layout of a draft in `best` if it fits and costs less; cost 0:
  * there is none so far. */
-static void try_layout(const draft *d,
-                       int64_t limit_bytes,
-                       rlo__gpu_stage *s,
+static void try_layout(const draft *d, int64_t limit_bytes, rlo__gpu_stage *s,
                        rlo__gpu_stage *best) {
   stack(d, s);
   if (s->local_bytes > limit_bytes) {
@@ -241,10 +232,7 @@ static void try_layout(const draft *d,
 
 /* Tries the padding of each axis that leads from run to run, if it may help.
  * Returns whether a layout without conflicts was found. */
-static bool try_paddings(draft *d,
-                         int64_t limit_bytes,
-                         rlo__gpu_stage *s,
-                         rlo__gpu_stage *best) {
+static bool try_paddings(draft *d, int64_t limit_bytes, rlo__gpu_stage *s, rlo__gpu_stage *best) {
   d->padding = 0;
   d->padded = -1;
   try_layout(d, limit_bytes, s, best);
@@ -263,23 +251,15 @@ static bool try_paddings(draft *d,
   return best->load_rounds < GOOD_ROUNDS;
 }
 
-bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
-                            const rlo__gpu_block *block,
-                            int64_t limit_bytes,
-                            rlo__gpu_word word,
-                            rlo__gpu_stage *out_stage) {
+bool rlo__gpu_stage_lay_out(const rlo__family_query *query, const rlo__gpu_block *block,
+                            int64_t limit_bytes, rlo__gpu_word word, rlo__gpu_stage *out_stage) {
   const rlo_problem *problem = query->problem;
-  draft d = {.query = query,
-             .block = block,
-             .unit_bytes = problem->unit_bits / 8,
-             .word = word};
+  draft d = {.query = query, .block = block, .unit_bytes = problem->unit_bits / 8, .word = word};
   for (int32_t k = 0; k < block->num_axes; ++k) {
-    d.strides[k] =
-        problem->src.axis[block->axes[k].problem_axis] * d.unit_bytes;
+    d.strides[k] = problem->src.axis[block->axes[k].problem_axis] * d.unit_bytes;
   }
-  d.repeat_stride = block->repeat_axis >= 0
-                        ? problem->src.axis[block->repeat_axis] * d.unit_bytes
-                        : 0;
+  d.repeat_stride =
+      block->repeat_axis >= 0 ? problem->src.axis[block->repeat_axis] * d.unit_bytes : 0;
   place_lanes(&d);
   rlo__gpu_stage best = {.cost = 0.0};
   rlo__gpu_stage s = {0};

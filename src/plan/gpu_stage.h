@@ -56,10 +56,7 @@ typedef struct rlo__gpu_word {
  * @param word         what a lane gathers at a time.
  * @return false if none fits.
  */
-bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
-                            const rlo__gpu_block *block,
-                            int64_t limit_bytes,
-                            rlo__gpu_word word,
-                            rlo__gpu_stage *out_stage);
+bool rlo__gpu_stage_lay_out(const rlo__family_query *query, const rlo__gpu_block *block,
+                            int64_t limit_bytes, rlo__gpu_word word, rlo__gpu_stage *out_stage);
 
 #endif

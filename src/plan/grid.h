@@ -53,24 +53,15 @@ typedef struct rlo__grid {
 
 /** Adds an axis along which groups step, `step` >= 1 points at a time; nothing
  *  if one step covers it. Each axis is added at most once. */
-void rlo__grid_add_axis(rlo__grid *grid,
-                        const rlo_problem *problem,
-                        int32_t axis,
-                        int64_t step);
+void rlo__grid_add_axis(rlo__grid *grid, const rlo_problem *problem, int32_t axis, int64_t step);
 
 /** The same, also if one step covers the axis: its extent is then 1. */
-void rlo__grid_place_axis(rlo__grid *grid,
-                          const rlo_problem *problem,
-                          int32_t axis,
-                          int64_t step);
+void rlo__grid_place_axis(rlo__grid *grid, const rlo_problem *problem, int32_t axis, int64_t step);
 
 /** Adds an axis of which each group takes `size` >= 1 points, all if there are
  *  no more. What the kernel gets of it, strides and coefficients of guards, are
  *  those of one point. */
-void rlo__grid_add_blocks(rlo__grid *grid,
-                          const rlo_problem *problem,
-                          int32_t axis,
-                          int64_t size);
+void rlo__grid_add_blocks(rlo__grid *grid, const rlo_problem *problem, int32_t axis, int64_t size);
 
 /** Orders the axes by falling distance of steps in the source, so that
  *  consecutive groups read near each other: scattered writes cost less than
@@ -83,9 +74,7 @@ void rlo__grid_sort_by_src(rlo__grid *grid);
  * @param plane_axes  the two problem axes of the plane that is moved; -1 for
  *                    none.
  */
-void rlo__grid_sort(rlo__grid *grid,
-                    rlo__grid_order order,
-                    const int32_t plane_axes[2]);
+void rlo__grid_sort(rlo__grid *grid, rlo__grid_order order, const int32_t plane_axes[2]);
 
 /** Adds axes of extent 1 before the others of a grid until it has `count`. */
 void rlo__grid_lead_axes(rlo__grid *grid, int32_t count);
@@ -99,16 +88,13 @@ void rlo__grid_round_axes(rlo__grid *grid);
 int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis);
 
 /** Number of groups. @return RLO_OK; RLO_OVERFLOW beyond size_t. */
-RLO_NODISCARD rlo_status rlo__grid_num_groups(const rlo__grid *grid,
-                                              size_t *out_groups);
+RLO_NODISCARD rlo_status rlo__grid_num_groups(const rlo__grid *grid, size_t *out_groups);
 
 /** Largest power of two, at most `limit` (itself one), that divides each
  *  destination address to which the grid and the axis `ld_axis` (-1: none)
  * lead, in bytes. Of problems that compute nothing. */
-int64_t rlo__grid_dst_alignment(const rlo__family_query *query,
-                                const rlo__grid *grid,
-                                int32_t ld_axis,
-                                int64_t limit);
+int64_t rlo__grid_dst_alignment(const rlo__family_query *query, const rlo__grid *grid,
+                                int32_t ld_axis, int64_t limit);
 
 /** The share of an extent in the pieces of `piece` points that cover it. */
 double rlo__grid_fullness(int64_t extent, int64_t piece);
@@ -135,19 +121,17 @@ typedef struct rlo__grid_plan {
 /** Initializes a plan without axes, in the schedule's order. It prefetches on
  * devices of the CPU class that can. An initializer, because a plan has 700
  * bytes, each family makes one, and one that is returned is copied. */
-#define RLO__GRID_PLAN_INIT(query)                                     \
-  {                                                                    \
-    .geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1,   \
-    .order = (query)->schedule.order,                                  \
-    .is_prefetching = (query)->device_class == RLO_DEVICE_CLASS_CPU && \
-                      (query)->device->has_builtin_prefetch            \
+#define RLO__GRID_PLAN_INIT(query)                                                             \
+  {                                                                                            \
+    .geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1,                           \
+    .order = (query)->schedule.order,                                                          \
+    .is_prefetching =                                                                          \
+        (query)->device_class == RLO_DEVICE_CLASS_CPU && (query)->device->has_builtin_prefetch \
   }
 
 /** Adds every axis of a problem: along x and y groups step by these points,
  *  along the others by one. */
-void rlo__grid_cover(rlo__grid_plan *plan,
-                     const rlo_problem *problem,
-                     int64_t x_step,
+void rlo__grid_cover(rlo__grid_plan *plan, const rlo_problem *problem, int64_t x_step,
                      int64_t y_step);
 
 /**
@@ -157,15 +141,11 @@ void rlo__grid_cover(rlo__grid_plan *plan,
  * @param num_scalars    8-byte arguments of the family's own.
  * @param why            takes the reason, if they do not.
  */
-bool rlo__grid_is_within_limits(const rlo__family_query *query,
-                                const rlo__geometry *geometry,
-                                int32_t num_grid_axes,
-                                int32_t num_scalars,
-                                rlo__str *why);
+bool rlo__grid_is_within_limits(const rlo__family_query *query, const rlo__geometry *geometry,
+                                int32_t num_grid_axes, int32_t num_scalars, rlo__str *why);
 
 /** The kind of the kernels' rlo_grid arguments. */
-rlo__argument_kind rlo__grid_vector_kind(const rlo__geometry *geometry,
-                                         int32_t num_grid_axes);
+rlo__argument_kind rlo__grid_vector_kind(const rlo__geometry *geometry, int32_t num_grid_axes);
 
 /**
  * Lets each group move several points of the grid: as many as make
@@ -176,10 +156,8 @@ rlo__argument_kind rlo__grid_vector_kind(const rlo__geometry *geometry,
  * @param out_points   of a group, >= 1; the last group may have fewer.
  * @return RLO_OK; RLO_OVERFLOW.
  */
-RLO_NODISCARD rlo_status rlo__grid_join_groups(const rlo__family_query *query,
-                                               int64_t point_bytes,
-                                               int64_t group_bytes,
-                                               rlo__grid_plan *plan,
+RLO_NODISCARD rlo_status rlo__grid_join_groups(const rlo__family_query *query, int64_t point_bytes,
+                                               int64_t group_bytes, rlo__grid_plan *plan,
                                                int64_t *out_points);
 
 /** The types of a kernel's own arguments. */
@@ -222,9 +200,7 @@ static inline rlo__arg rlo__arg_stride(const rlo_form *form, int32_t axis) {
 }
 
 /** @param numbers  borrowed until they are added. */
-static inline rlo__arg rlo__arg_lanes(rlo__arg_kind kind,
-                                      const int64_t *numbers,
-                                      int32_t count) {
+static inline rlo__arg rlo__arg_lanes(rlo__arg_kind kind, const int64_t *numbers, int32_t count) {
   return (rlo__arg){.kind = kind, .count = count, .numbers = numbers};
 }
 
@@ -236,14 +212,11 @@ static inline rlo__arg rlo__arg_vector(const int64_t *numbers, int32_t count) {
  *  grid of the GPU class has rounded axes, each below 2^31, which
  *  rlo__gpu_can_launch implies. @return RLO_OK; RLO_OVERFLOW;
  * RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__grid_begin(const rlo__family_query *query,
-                                         const rlo__grid_plan *plan,
-                                         const char *kernel_file,
-                                         rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__grid_begin(const rlo__family_query *query, const rlo__grid_plan *plan,
+                                         const char *kernel_file, rlo__launch *launch);
 
 /** Adds arguments of the kernel's own. */
-RLO_NODISCARD rlo_status rlo__grid_add(const rlo__grid_plan *plan,
-                                       const rlo__arg *args,
+RLO_NODISCARD rlo_status rlo__grid_add(const rlo__grid_plan *plan, const rlo__arg *args,
                                        rlo__launch *launch);
 
 /**
@@ -254,12 +227,9 @@ RLO_NODISCARD rlo_status rlo__grid_add(const rlo__grid_plan *plan,
  *
  * A guard with the coefficient -1 along x is rewritten to one with 1.
  */
-RLO_NODISCARD rlo_status rlo__grid_emit(const rlo__family_query *query,
-                                        const rlo__grid_plan *plan,
-                                        const char *kernel_file,
-                                        const rlo__constant *constants,
-                                        const rlo__arg *args,
-                                        rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__grid_emit(const rlo__family_query *query, const rlo__grid_plan *plan,
+                                        const char *kernel_file, const rlo__constant *constants,
+                                        const rlo__arg *args, rlo__launch *launch);
 
 /* ------------------------------------------------------- kernels of the GPU */
 
@@ -279,8 +249,7 @@ int64_t rlo__gpu_local_items(const rlo_device_info *device);
 int64_t rlo__gpu_magic(int64_t divisor, int32_t *out_log2);
 
 /** Writes what divides by the extents of a grid, each 1 .. 2^31. */
-void rlo__gpu_grid_magic(const rlo__grid *grid,
-                         int64_t out_magic[RLO__GRID_MAX_AXES]);
+void rlo__gpu_grid_magic(const rlo__grid *grid, int64_t out_magic[RLO__GRID_MAX_AXES]);
 
 /** A number of groups as size_t; where that has 32 bits and is too small, one
  * that rlo__gpu_can_launch refuses. */
@@ -294,34 +263,26 @@ bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 
 /** Tells if a device has so many bytes of local memory. If not, `why` takes the
  *  reason: "its tile takes ...", for the use "tile takes". */
-bool rlo__gpu_has_local_bytes(const rlo_device_info *device,
-                              const char *use,
-                              int64_t bytes,
+bool rlo__gpu_has_local_bytes(const rlo_device_info *device, const char *use, int64_t bytes,
                               rlo__str *why);
 
 /* ---------------------------------------------------- stores of CPU kernels */
 
 /** Tells if non-temporal stores pay for a problem on the device. */
-bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,
-                                const rlo__geometry *geometry);
+bool rlo__cpu_wants_nontemporal(const rlo__family_query *query, const rlo__geometry *geometry);
 
 /** Tells if pieces of a row, each `piece_units` long, along an axis of stride 1
  *  in the destination (-1: none) all begin and end with a line, for every point
  *  of the other axes. */
-bool rlo__cpu_rows_are_lines(const rlo__family_query *query,
-                             int32_t axis,
-                             int64_t piece_units);
+bool rlo__cpu_rows_are_lines(const rlo__family_query *query, int32_t axis, int64_t piece_units);
 
 /** Units of the chunks that a very long row is cut into; the row's own length
  *  if it is not cut. `run` is the axis of the row, or -1: single units. */
-int64_t rlo__cpu_chunk_units(const rlo_problem *problem,
-                             const rlo__geometry *geometry,
+int64_t rlo__cpu_chunk_units(const rlo_problem *problem, const rlo__geometry *geometry,
                              int32_t run);
 
 /** Tells if kernels of rows take a problem's guards: those that change by -1, 0
  *  or 1 along the row, axis `run`. If not, `why` takes the reason. */
-bool rlo__cpu_takes_row_guards(const rlo_problem *problem,
-                               int32_t run,
-                               rlo__str *why);
+bool rlo__cpu_takes_row_guards(const rlo_problem *problem, int32_t run, rlo__str *why);
 
 #endif

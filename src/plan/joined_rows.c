@@ -5,12 +5,10 @@
 #include "ir/form.h"
 
 /* The axis of stride 1 of a form, the longest of several; -1: none. */
-static int32_t innermost_axis(const rlo_problem *problem,
-                              const rlo_form *form) {
+static int32_t innermost_axis(const rlo_problem *problem, const rlo_form *form) {
   int32_t found = -1;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (form->axis[a] == 1 &&
-        (found < 0 || problem->extents[a] > problem->extents[found])) {
+    if (form->axis[a] == 1 && (found < 0 || problem->extents[a] > problem->extents[found])) {
       found = a;
     }
   }
@@ -19,9 +17,7 @@ static int32_t innermost_axis(const rlo_problem *problem,
 
 /* Tells if the count divides every position of a form at which the coordinate
  * along `axis` is 0. */
-static bool is_whole(const rlo_problem *problem,
-                     const rlo_form *form,
-                     int32_t axis,
+static bool is_whole(const rlo_problem *problem, const rlo_form *form, int32_t axis,
                      int64_t count) {
   bool whole = form->base % count == 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -33,9 +29,7 @@ static bool is_whole(const rlo_problem *problem,
 /* Tells if a guard treats the elements of a byte of the destination alike: it
  * does not see their axis, or its bounds fall between bytes. With coefficient
  * -1 the elements of a byte count downwards. */
-static bool guard_allows(const rlo_problem *problem,
-                         const rlo_guard *guard,
-                         int32_t axis,
+static bool guard_allows(const rlo_problem *problem, const rlo_guard *guard, int32_t axis,
                          int64_t count) {
   int64_t step = guard->form.axis[axis];
   if (step == 0) {
@@ -50,26 +44,19 @@ static bool guard_allows(const rlo_problem *problem,
   return is_whole(problem, &rest, axis, count);
 }
 
-static bool find_axes(const rlo_problem *problem,
-                      int64_t count,
-                      int32_t *out_a,
-                      int32_t *out_b,
+static bool find_axes(const rlo_problem *problem, int64_t count, int32_t *out_a, int32_t *out_b,
                       rlo__str *why) {
   int32_t a = innermost_axis(problem, &problem->src);
   int32_t b = innermost_axis(problem, &problem->dst);
   if (a < 0 || b < 0) {
-    return RLO__REFUSE(why,
-                       "no axis has stride 1 in the %s",
-                       a < 0 ? "source" : "destination");
+    return RLO__REFUSE(why, "no axis has stride 1 in the %s", a < 0 ? "source" : "destination");
   }
   if (a == b) {
     return RLO__REFUSE(why, "the innermost axis is the same on both sides");
   }
   if (problem->extents[a] % count != 0 || problem->extents[b] % count != 0 ||
-      !is_whole(problem, &problem->src, a, count) ||
-      !is_whole(problem, &problem->dst, b, count)) {
-    return RLO__REFUSE(why,
-                       "its rows of elements of %d bits are not whole bytes",
+      !is_whole(problem, &problem->src, a, count) || !is_whole(problem, &problem->dst, b, count)) {
+    return RLO__REFUSE(why, "its rows of elements of %d bits are not whole bytes",
                        problem->unit_bits);
   }
   if (problem->dst.axis[a] == count || problem->src.axis[b] == 0) {
@@ -92,8 +79,7 @@ static void divide(rlo_form *form, int32_t axis, int64_t count) {
 
 /* A guard on the coordinates of the problem of bytes: that of the source's
  * innermost axis is n * x + h. False on overflow. */
-static bool divide_guard(
-    rlo_guard *guard, int32_t a, int32_t b, int32_t h, int64_t count) {
+static bool divide_guard(rlo_guard *guard, int32_t a, int32_t b, int32_t h, int64_t count) {
   int64_t step = guard->form.axis[a];
   if (guard->form.axis[b] != 0) {
     divide(&guard->form, b, count);
@@ -106,18 +92,14 @@ static bool divide_guard(
   return rlo__mul(step, count, &guard->form.axis[a]);
 }
 
-bool rlo__join_rows(const rlo_problem *problem,
-                    rlo_problem *out_bytes,
-                    rlo__joined_rows *out_joined,
-                    rlo__str *why) {
+bool rlo__join_rows(const rlo_problem *problem, rlo_problem *out_bytes,
+                    rlo__joined_rows *out_joined, rlo__str *why) {
   int32_t bits = problem->unit_bits;
   if (bits != 1 && bits != 2 && bits != 4) {
     return RLO__REFUSE(why, "units of %d bits do not make up bytes", bits);
   }
   if (problem->num_terms > 0 || problem->num_axes == RLO_MAX_AXES) {
-    return RLO__REFUSE(why,
-                       "%d quotients and %d axes are left",
-                       problem->num_terms,
+    return RLO__REFUSE(why, "%d quotients and %d axes are left", problem->num_terms,
                        problem->num_axes);
   }
   int64_t count = 8 / bits;
@@ -155,7 +137,6 @@ bool rlo__join_rows(const rlo_problem *problem,
       return RLO__REFUSE(why, "a guard exceeds 64 bits");
     }
   }
-  *out_joined =
-      (rlo__joined_rows){.bits = bits, .axis = h, .step_bytes = src_ld / count};
+  *out_joined = (rlo__joined_rows){.bits = bits, .axis = h, .step_bytes = src_ld / count};
   return true;
 }

@@ -38,9 +38,7 @@ typedef struct rlo__joined_rows {
  * @param out_bytes  written on success only.
  * @param why        takes the reason, if it cannot.
  */
-bool rlo__join_rows(const rlo_problem *problem,
-                    rlo_problem *out_bytes,
-                    rlo__joined_rows *out_joined,
-                    rlo__str *why);
+bool rlo__join_rows(const rlo_problem *problem, rlo_problem *out_bytes,
+                    rlo__joined_rows *out_joined, rlo__str *why);
 
 #endif

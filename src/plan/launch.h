@@ -126,10 +126,8 @@ typedef enum rlo__launch_head {
  * @return RLO_OK; RLO_OVERFLOW for an origin beyond 64 bits in bytes;
  *         RLO_INTERNAL.
  */
-RLO_NODISCARD rlo_status rlo__launch_begin(const rlo_problem *problem,
-                                           const char *kernel_file,
-                                           uint32_t head,
-                                           rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__launch_begin(const rlo_problem *problem, const char *kernel_file,
+                                           uint32_t head, rlo__launch *launch);
 
 /** A constant to add. A list of them ends with a name that is NULL. */
 typedef struct rlo__constant {
@@ -142,13 +140,9 @@ typedef struct rlo__constant {
  *  RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__launch_define_all(rlo__launch *launch,
                                                 const rlo__constant *constants);
-RLO_NODISCARD rlo_status rlo__launch_define(rlo__launch *launch,
-                                            const char *name,
-                                            int64_t value);
-RLO_NODISCARD rlo_status rlo__launch_define_list(rlo__launch *launch,
-                                                 const char *name,
-                                                 const int64_t *values,
-                                                 int32_t count);
+RLO_NODISCARD rlo_status rlo__launch_define(rlo__launch *launch, const char *name, int64_t value);
+RLO_NODISCARD rlo_status rlo__launch_define_list(rlo__launch *launch, const char *name,
+                                                 const int64_t *values, int32_t count);
 
 /** Adds the constant RLO__LARGE_BUFFERS, of which codegen makes a build option
  *  (rlo_device_info.has_large_buffer_option), where the device has it and
@@ -161,21 +155,16 @@ RLO_NODISCARD rlo_status rlo__launch_define_reach(const rlo_problem *problem,
  *  most one for each lane, and zeros after them; the memory arguments take
  *  none. @return RLO_OK; RLO_OVERFLOW for a value that an int argument cannot
  *  hold; RLO_INTERNAL beyond the limits above; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__launch_argument(rlo__launch *launch,
-                                              rlo__argument_kind kind,
-                                              const int64_t *values,
-                                              int32_t count);
+RLO_NODISCARD rlo_status rlo__launch_argument(rlo__launch *launch, rlo__argument_kind kind,
+                                              const int64_t *values, int32_t count);
 
 /** Adds an argument of 8 bytes for each of `count` values.
  *  @return as rlo__launch_argument. */
-RLO_NODISCARD rlo_status rlo__launch_longs(rlo__launch *launch,
-                                           const int64_t *values,
+RLO_NODISCARD rlo_status rlo__launch_longs(rlo__launch *launch, const int64_t *values,
                                            int32_t count);
 
 /** Sets the NDRange: groups of so many work-items. */
-void rlo__launch_set_groups(rlo__launch *launch,
-                            size_t num_groups,
-                            int64_t local_items);
+void rlo__launch_set_groups(rlo__launch *launch, size_t num_groups, int64_t local_items);
 
 /** Appends to the description. */
 RLO_PRINTF(2, 3)

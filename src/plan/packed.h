@@ -28,8 +28,7 @@ typedef struct rlo__packed_cells {
 } rlo__packed_cells;
 
 /** The cells of a problem without guards or quotients. False if it has none. */
-bool rlo__packed_cells_find(const rlo__family_query *query,
-                            const rlo__geometry *geometry,
+bool rlo__packed_cells_find(const rlo__family_query *query, const rlo__geometry *geometry,
                             rlo__packed_cells *out_cells);
 
 /** Expected fraction of the copy limit. */
@@ -37,8 +36,7 @@ double rlo__packed_cells_predict(const rlo__packed_cells *cells);
 
 /** Writes the launch. */
 RLO_NODISCARD rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
-                                                rlo__packed_cells *cells,
-                                                rlo__launch *launch);
+                                                rlo__packed_cells *cells, rlo__launch *launch);
 
 /* ------------------------------------------------------------------- blocks */
 
@@ -84,13 +82,11 @@ typedef struct rlo__packed_block {
 
 /** Tells if a problem without guards or quotients has blocks. If not, the
  * reason is in `why`. */
-bool rlo__packed_block_is_possible(const rlo__family_query *query,
-                                   const rlo__geometry *geometry,
+bool rlo__packed_block_is_possible(const rlo__family_query *query, const rlo__geometry *geometry,
                                    rlo__str *why);
 
 /** Chooses the block of a problem that has some, and lays the grid. */
-void rlo__packed_block_choose(const rlo__family_query *query,
-                              const rlo__geometry *geometry,
+void rlo__packed_block_choose(const rlo__family_query *query, const rlo__geometry *geometry,
                               rlo__packed_block *out_block);
 
 #endif

@@ -5,8 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-bool rlo__packed_block_is_possible(const rlo__family_query *query,
-                                   const rlo__geometry *geometry,
+bool rlo__packed_block_is_possible(const rlo__family_query *query, const rlo__geometry *geometry,
                                    rlo__str *why) {
   const rlo_problem *problem = query->problem;
   if (geometry->run_axis < 0) {
@@ -17,8 +16,7 @@ bool rlo__packed_block_is_possible(const rlo__family_query *query,
     return RLO__REFUSE(why,
                        "its rows have %lld units; the longest that are packed "
                        "have %d bytes",
-                       (long long)units,
-                       RLO__PACKED_MAX_ROW_BYTES);
+                       (long long)units, RLO__PACKED_MAX_ROW_BYTES);
   }
   return true;
 }
@@ -45,10 +43,8 @@ static void measure(const rlo_problem *problem, rlo__packed_block *b) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     b->units *= b->size[a];
   }
-  b->src_run_units =
-      rlo__axis_run_units(&b->src_run, problem, b->size, &b->num_src_run_axes);
-  b->dst_run_units =
-      rlo__axis_run_units(&b->dst_run, problem, b->size, &b->num_dst_run_axes);
+  b->src_run_units = rlo__axis_run_units(&b->src_run, problem, b->size, &b->num_src_run_axes);
+  b->dst_run_units = rlo__axis_run_units(&b->dst_run, problem, b->size, &b->num_dst_run_axes);
 }
 
 /* Distributes the axes of the runs to columns and rows, to the smaller number
@@ -69,13 +65,10 @@ static void choose_matrix(rlo__packed_block *b) {
   while (has_more) {
     uint32_t column_bit = UINT32_C(1) << b->src_run.axes[column];
     uint32_t row_bit = UINT32_C(1) << b->dst_run.axes[row];
-    bool can_column = (b->rows & column_bit) == 0 &&
-                      column < b->num_src_run_axes &&
-                      b->num_columns * b->size[b->src_run.axes[column]] <=
-                          RLO__PACKED_MAX_PLACES;
-    bool can_row =
-        (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
-        b->num_rows * b->size[b->dst_run.axes[row]] <= RLO__PACKED_MAX_PLACES;
+    bool can_column = (b->rows & column_bit) == 0 && column < b->num_src_run_axes &&
+                      b->num_columns * b->size[b->src_run.axes[column]] <= RLO__PACKED_MAX_PLACES;
+    bool can_row = (b->columns & row_bit) == 0 && row < b->num_dst_run_axes &&
+                   b->num_rows * b->size[b->dst_run.axes[row]] <= RLO__PACKED_MAX_PLACES;
     has_more = can_column || can_row;
     if (can_column && (b->num_columns <= b->num_rows || !can_row)) {
       b->columns |= column_bit;
@@ -88,16 +81,11 @@ static void choose_matrix(rlo__packed_block *b) {
 }
 
 /* Tells if a block fits into the kernel's stage and lists. */
-static bool fits(const rlo_problem *problem,
-                 int64_t max_bytes,
-                 rlo__packed_block *b) {
+static bool fits(const rlo_problem *problem, int64_t max_bytes, rlo__packed_block *b) {
   measure(problem, b);
   choose_matrix(b);
-  const int64_t places[] = {b->num_columns,
-                            b->num_rows,
-                            b->units / b->num_columns / b->num_rows,
-                            b->units / b->src_run_units,
-                            b->units / b->dst_run_units};
+  const int64_t places[] = {b->num_columns, b->num_rows, b->units / b->num_columns / b->num_rows,
+                            b->units / b->src_run_units, b->units / b->dst_run_units};
   bool is_listed = true;
   for (size_t n = 0; n < sizeof places / sizeof places[0]; ++n) {
     is_listed = is_listed && places[n] <= RLO__PACKED_MAX_PLACES;
@@ -107,13 +95,10 @@ static bool fits(const rlo_problem *problem,
 
 /* Lengthens a run: the block takes twice as many points of its next axis, or
  * as many as fit. False if none do. */
-static bool grow(const rlo_problem *problem,
-                 int64_t max_bytes,
-                 const rlo__axis_run *run,
+static bool grow(const rlo_problem *problem, int64_t max_bytes, const rlo__axis_run *run,
                  rlo__packed_block *b) {
   int32_t k = 0;
-  while (k < run->num_axes &&
-         b->size[run->axes[k]] == problem->extents[run->axes[k]]) {
+  while (k < run->num_axes && b->size[run->axes[k]] == problem->extents[run->axes[k]]) {
     ++k;
   }
   if (k == run->num_axes) {
@@ -122,8 +107,7 @@ static bool grow(const rlo_problem *problem,
   int32_t a = run->axes[k];
   int64_t before = b->size[a];
   for (int64_t quarters = 4; quarters >= 1; --quarters) {
-    b->size[a] = rlo__min(problem->extents[a],
-                          before + rlo__ceil_div(before * quarters, 4));
+    b->size[a] = rlo__min(problem->extents[a], before + rlo__ceil_div(before * quarters, 4));
     if (fits(problem, max_bytes, b)) {
       return true;
     }
@@ -132,9 +116,7 @@ static bool grow(const rlo_problem *problem,
   return false;
 }
 
-static void grow_all(const rlo_problem *problem,
-                     int64_t max_bytes,
-                     rlo__packed_block *b) {
+static void grow_all(const rlo_problem *problem, int64_t max_bytes, rlo__packed_block *b) {
   bool src_grows = true;
   bool dst_grows = true;
   while (src_grows || dst_grows) {
@@ -150,10 +132,7 @@ static void grow_all(const rlo_problem *problem,
 /* The length of the blocks that an axis is cut into, at most `max`: if
  * possible a multiple of `multiple` that leaves at least `min_rest` points for
  * the last block. */
-static int64_t cut(int64_t extent,
-                   int64_t max,
-                   int64_t multiple,
-                   int64_t min_rest) {
+static int64_t cut(int64_t extent, int64_t max, int64_t multiple, int64_t min_rest) {
   int64_t second = 0;
   for (int64_t size = max; size >= min_rest && size > max / 2; --size) {
     int64_t rest = extent % size;
@@ -168,9 +147,7 @@ static int64_t cut(int64_t extent,
   return second == 0 ? max : second;
 }
 
-static void cut_all(const rlo_problem *problem,
-                    int64_t max_bytes,
-                    rlo__packed_block *b) {
+static void cut_all(const rlo_problem *problem, int64_t max_bytes, rlo__packed_block *b) {
   measure(problem, b);
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int32_t src_last = b->src_run.axes[b->num_src_run_axes - 1];
@@ -221,8 +198,7 @@ static void lay_stage(const rlo_problem *problem, rlo__packed_block *b) {
 
 /* Tells if each line of rows, or each row that is moved whole, is whole and
  * aligned in every block. */
-static bool can_go_direct(const rlo__family_query *query,
-                          const rlo__packed_block *b) {
+static bool can_go_direct(const rlo__family_query *query, const rlo__packed_block *b) {
   const rlo_problem *problem = query->problem;
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
   int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
@@ -238,45 +214,36 @@ static bool can_go_direct(const rlo__family_query *query,
       inner *= b->size[a];
     }
   }
-  int64_t align =
-      rlo__grid_dst_alignment(query, &b->cpu.grid, -1, RLO__CPU_LINE_BYTES);
+  int64_t align = rlo__grid_dst_alignment(query, &b->cpu.grid, -1, RLO__CPU_LINE_BYTES);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (b->size[a] > 1 && (rows >> a & 1) == 0) {
-      align = rlo__alignment_after(
-          align, problem->dst.axis[a] * unit_bytes, RLO__CPU_LINE_BYTES);
+      align = rlo__alignment_after(align, problem->dst.axis[a] * unit_bytes, RLO__CPU_LINE_BYTES);
     }
   }
   return inner % line_units == 0 && align == RLO__CPU_LINE_BYTES &&
-         (b->moves_rows ||
-          (unit_bytes < 16 && query->device->has_vector_shuffle));
+         (b->moves_rows || (unit_bytes < 16 && query->device->has_vector_shuffle));
 }
 
 /* Tells if runs have whole lines: long runs, or runs that begin and end with a
  * line. */
-static bool has_lines(const rlo__family_query *query,
-                      const rlo__packed_block *b) {
+static bool has_lines(const rlo__family_query *query, const rlo__packed_block *b) {
   int64_t run_bytes = b->dst_run_units * b->cpu.geometry.unit_bytes;
   return run_bytes >= RLO__CPU_MIN_LINED_BYTES ||
          (run_bytes % RLO__CPU_LINE_BYTES == 0 &&
-          rlo__grid_dst_alignment(
-              query, &b->cpu.grid, -1, RLO__CPU_LINE_BYTES) ==
+          rlo__grid_dst_alignment(query, &b->cpu.grid, -1, RLO__CPU_LINE_BYTES) ==
               RLO__CPU_LINE_BYTES);
 }
 
 /* Chooses a block of at most `max_bytes`. */
-static void choose(const rlo__family_query *query,
-                   const rlo__geometry *geometry,
-                   int64_t max_bytes,
+static void choose(const rlo__family_query *query, const rlo__geometry *geometry, int64_t max_bytes,
                    rlo__packed_block *b) {
   const rlo_problem *problem = query->problem;
   *b = (rlo__packed_block){.cpu = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *cpu = &b->cpu;
   b->moves_rows = geometry->run_axis >= 0;
   b->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
-  b->src_run = rlo__axis_run_find(
-      problem,
-      &problem->src,
-      b->moves_rows ? geometry->run_axis : geometry->src_axis);
+  b->src_run = rlo__axis_run_find(problem, &problem->src,
+                                  b->moves_rows ? geometry->run_axis : geometry->src_axis);
   begin(problem, b);
   grow_all(problem, max_bytes, b);
   cut_all(problem, max_bytes, b);
@@ -287,22 +254,17 @@ static void choose(const rlo__family_query *query,
   const int32_t plane_axes[2] = {b->src_run.axes[0], b->dst_run.axes[0]};
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   b->is_direct = can_go_direct(query, b);
-  cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, geometry) &&
-                        (b->is_direct || has_lines(query, b));
+  cpu->is_nontemporal =
+      rlo__cpu_wants_nontemporal(query, geometry) && (b->is_direct || has_lines(query, b));
 }
 
-void rlo__packed_block_choose(const rlo__family_query *query,
-                              const rlo__geometry *geometry,
+void rlo__packed_block_choose(const rlo__family_query *query, const rlo__geometry *geometry,
                               rlo__packed_block *out_block) {
   if (geometry->run_axis < 0) {
-    choose(query,
-           geometry,
-           rlo__thresholds.plan_cpu_direct_block_bytes,
-           out_block);
+    choose(query, geometry, rlo__thresholds.plan_cpu_direct_block_bytes, out_block);
     if (out_block->is_direct) {
       return;
     }
   }
-  choose(
-      query, geometry, rlo__thresholds.plan_cpu_staged_block_bytes, out_block);
+  choose(query, geometry, rlo__thresholds.plan_cpu_staged_block_bytes, out_block);
 }

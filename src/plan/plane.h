@@ -23,16 +23,12 @@ typedef struct rlo__plane {
 #define RLO__PLANE_NUM_SCALARS 6
 
 /** The plane of a problem. False, with the reason in `why`, if it has none. */
-bool rlo__plane_find(const rlo_problem *problem,
-                     const rlo__geometry *geometry,
-                     rlo__plane *out_plane,
-                     rlo__str *why);
+bool rlo__plane_find(const rlo_problem *problem, const rlo__geometry *geometry,
+                     rlo__plane *out_plane, rlo__str *why);
 
 /** Writes the arguments of a plane: the grid axes of a and b, then na, nb,
  *  src_ld and dst_ld. @return the end of what is written. */
-rlo__arg *rlo__plane_args(const rlo__plane *plane,
-                          const rlo__grid *grid,
-                          rlo__arg *out);
+rlo__arg *rlo__plane_args(const rlo__plane *plane, const rlo__grid *grid, rlo__arg *out);
 
 /* -------------------------------------------------------------------- sides */
 
@@ -55,9 +51,7 @@ typedef struct rlo__side {
 } rlo__side;
 
 /** Initializes the sides of a plane with one axis each. */
-void rlo__sides_init(const rlo_problem *problem,
-                     const rlo__plane *plane,
-                     rlo__side *out_a,
+void rlo__sides_init(const rlo_problem *problem, const rlo__plane *plane, rlo__side *out_a,
                      rlo__side *out_b);
 
 /**
@@ -68,11 +62,8 @@ void rlo__sides_init(const rlo_problem *problem,
  * @param along  in which the side has no gaps: for side a the problem's source,
  *               for side b its destination.
  */
-void rlo__side_grow(const rlo_problem *problem,
-                    const rlo_form *along,
-                    int64_t enough,
-                    const rlo__side *other,
-                    rlo__side *side);
+void rlo__side_grow(const rlo_problem *problem, const rlo_form *along, int64_t enough,
+                    const rlo__side *other, rlo__side *side);
 
 /** Tells if an axis of the problem is part of a side. */
 bool rlo__side_has(const rlo__side *side, int32_t axis);

@@ -24,9 +24,7 @@ static bool is_worth_compiling(const rlo__family *family, int64_t box_bytes) {
 
 /* Chooses the family of the best expectation, if any takes the problem, and
  * keeps the answer of each where the request explains. */
-static void ask(const rlo__planning *p,
-                bool is_explaining,
-                rlo__choice *choice) {
+static void ask(const rlo__planning *p, bool is_explaining, rlo__choice *choice) {
   double best = 0.0;
   bool best_is_worth = false;
   choice->family = NULL;
@@ -47,8 +45,7 @@ static void ask(const rlo__planning *p,
     } else {
       fraction = rlo__planning_judge(p, family, has_rival ? best : 0.0, NULL);
     }
-    bool is_better =
-        has_rival ? fraction > best : choice->family == NULL || is_worth;
+    bool is_better = has_rival ? fraction > best : choice->family == NULL || is_worth;
     if (fraction >= 0.0 && is_better) {
       choice->family = family;
       best = fraction;
@@ -62,16 +59,12 @@ static rlo_status check_forced(const rlo__planning *p) {
   rlo_plan_candidate asked;
   return rlo__planning_ask(p, p->rows.family, &asked) >= 0.0
              ? RLO_OK
-             : RLO_FAIL(RLO_UNSUPPORTED,
-                        "family %s refuses the problem: %s",
-                        p->rows.family->name,
+             : RLO_FAIL(RLO_UNSUPPORTED, "family %s refuses the problem: %s", p->rows.family->name,
                         asked.reason);
 }
 
 /* Writes the parameters of each applicable family into its candidate. */
-static rlo_status describe_all(const rlo__planning *p,
-                               rlo__choice *choice,
-                               rlo__launch *scratch) {
+static rlo_status describe_all(const rlo__planning *p, rlo__choice *choice, rlo__launch *scratch) {
   for (int32_t n = 0; n < choice->num_candidates; ++n) {
     rlo_plan_candidate *c = &choice->candidates[n];
     if (c->is_applicable) {
@@ -84,9 +77,7 @@ static rlo_status describe_all(const rlo__planning *p,
 }
 
 /* Chooses by wisdom, if there is some and its family takes the problem. */
-static bool is_known(rlo__planning *p,
-                     const rlo__wisdom *wisdom,
-                     rlo__choice *choice) {
+static bool is_known(rlo__planning *p, const rlo__wisdom *wisdom, rlo__choice *choice) {
   if (wisdom == NULL || wisdom->entries.count == 0 || p->rows.family != NULL ||
       p->rows.schedule != NULL) {
     return false;
@@ -114,18 +105,14 @@ static rlo_status fail_of_all(const rlo__planning *p) {
   bool is_whole = rlo__planning_is_whole_unit(p->query.problem->unit_bits);
   const char *name = is_whole ? "gather" : "bits";
   rlo_plan_candidate asked;
-  (void)rlo__planning_ask(
-      p, rlo__family_find(p->rows.device_class, name), &asked);
+  (void)rlo__planning_ask(p, rlo__family_find(p->rows.device_class, name), &asked);
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "every kernel family of class %s refuses the problem; "
                   "%s: %s",
-                  rlo__planning_class_name(p->rows.device_class),
-                  name,
-                  asked.reason);
+                  rlo__planning_class_name(p->rows.device_class), name, asked.reason);
 }
 
-static rlo_status choose_by_expectation(const rlo__planning *p,
-                                        bool is_explaining,
+static rlo_status choose_by_expectation(const rlo__planning *p, bool is_explaining,
                                         rlo__choice *choice) {
   if (is_explaining || p->rows.family == NULL) {
     ask(p, is_explaining, choice);
@@ -143,9 +130,7 @@ static rlo_status choose_by_expectation(const rlo__planning *p,
 }
 
 /* The launch of a problem that has points. */
-static rlo_status choose(rlo__planning *p,
-                         const rlo__plan_request *request,
-                         rlo__choice *choice,
+static rlo_status choose(rlo__planning *p, const rlo__plan_request *request, rlo__choice *choice,
                          rlo__launch *launch) {
   RLO_TRY(rlo__planning_check_units(p));
   if (!is_known(p, request->wisdom, choice)) {
@@ -177,8 +162,7 @@ static void begin_choice(const rlo__planning *p, rlo__choice *out_choice) {
   out_choice->num_candidates = 0;
 }
 
-rlo_status rlo__planner_choose(const rlo__plan_request *request,
-                               rlo__choice *out_choice,
+rlo_status rlo__planner_choose(const rlo__plan_request *request, rlo__choice *out_choice,
                                rlo__launch *out_launch) {
   rlo__planning p;
   RLO_TRY(rlo__planning_begin(request, &p));
@@ -203,8 +187,7 @@ typedef struct candidate_list {
 
 /* Adds a launch, unless the list is full, the family refuses the problem, or an
  * equal launch is listed. */
-static rlo_status add_candidate(candidate_list *list,
-                                const rlo__family *family,
+static rlo_status add_candidate(candidate_list *list, const rlo__family *family,
                                 const rlo__schedule *schedule) {
   if (list->count == RLO__MAX_PLAN_CANDIDATES) {
     return RLO_OK;
@@ -229,8 +212,7 @@ static rlo_status add_candidate(candidate_list *list,
 
 /* The families worth timing: the chosen one, then the others by falling
  * expectation. @return their number. */
-static int32_t rank_families(const rlo__planning *p,
-                             const rlo__choice *choice,
+static int32_t rank_families(const rlo__planning *p, const rlo__choice *choice,
                              const rlo__family *out_ranked[RLO_MAX_FAMILIES]) {
   double fractions[RLO_MAX_FAMILIES];
   double best = 0.0;
@@ -278,8 +260,7 @@ static rlo_status list_candidates(candidate_list *list) {
 }
 
 rlo_status rlo__planner_list_candidates(const rlo__plan_request *request,
-                                        rlo__candidate *out_candidates,
-                                        int32_t *out_count) {
+                                        rlo__candidate *out_candidates, int32_t *out_count) {
   rlo__planning p;
   candidate_list list = {.p = &p, .items = out_candidates};
   *out_count = 0;

@@ -45,8 +45,7 @@ enum { RLO__MAX_PLAN_CANDIDATES = 24 };
  * @return as rlo_plan_explain.
  */
 RLO_NODISCARD rlo_status rlo__planner_choose(const rlo__plan_request *request,
-                                             rlo__choice *out_choice,
-                                             rlo__launch *out_launch);
+                                             rlo__choice *out_choice, rlo__launch *out_launch);
 
 /**
  * Lists the launches that are worth timing for a problem: each applicable
@@ -62,9 +61,8 @@ RLO_NODISCARD rlo_status rlo__planner_choose(const rlo__plan_request *request,
  * @param out_count       0 for an empty problem.
  * @return as rlo_plan_explain.
  */
-RLO_NODISCARD rlo_status
-rlo__planner_list_candidates(const rlo__plan_request *request,
-                             rlo__candidate *out_candidates,
-                             int32_t *out_count);
+RLO_NODISCARD rlo_status rlo__planner_list_candidates(const rlo__plan_request *request,
+                                                      rlo__candidate *out_candidates,
+                                                      int32_t *out_count);
 
 #endif

@@ -27,11 +27,9 @@ const rlo__family *const rlo__families[] = {
 #undef ROW
 };
 
-const int32_t rlo__num_families =
-    (int32_t)(sizeof rlo__families / sizeof rlo__families[0]);
+const int32_t rlo__num_families = (int32_t)(sizeof rlo__families / sizeof rlo__families[0]);
 
-const rlo__family *rlo__family_find(rlo_device_class device_class,
-                                    const char *name) {
+const rlo__family *rlo__family_find(rlo_device_class device_class, const char *name) {
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     if (rlo__families[n]->device_class == device_class &&
         strcmp(rlo__families[n]->name, name) == 0) {
@@ -47,33 +45,24 @@ const char *rlo__planning_class_name(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
 }
 
-void rlo__planning_set_schedule(rlo__planning *p,
-                                const rlo__schedule *schedule) {
+void rlo__planning_set_schedule(rlo__planning *p, const rlo__schedule *schedule) {
   p->device = *p->whole_device;
   p->device.has_nontemporal_store &= schedule->stores != RLO__STORES_PLAIN;
   p->device.has_builtin_prefetch &= !schedule->has_no_prefetch;
   if (schedule->max_lanes > 0) {
-    p->device.max_work_group_items =
-        rlo__min(p->device.max_work_group_items, schedule->max_lanes);
+    p->device.max_work_group_items = rlo__min(p->device.max_work_group_items, schedule->max_lanes);
   }
   p->query.device = &p->device;
   p->query.schedule = *schedule;
 }
 
-static rlo_status find_class(const rlo_device_info *device,
-                             const rlo_plan_options *options,
+static rlo_status find_class(const rlo_device_info *device, const rlo_plan_options *options,
                              rlo_device_class *out_class) {
-  rlo_device_class requested =
-      options == NULL ? RLO_DEVICE_CLASS_AUTO : options->device_class;
-  *out_class =
-      requested == RLO_DEVICE_CLASS_AUTO ? device->device_class : requested;
-  if (*out_class != RLO_DEVICE_CLASS_CPU &&
-      *out_class != RLO_DEVICE_CLASS_GPU) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "device class %d is neither %d (CPU) nor %d (GPU)",
-                    (int)*out_class,
-                    (int)RLO_DEVICE_CLASS_CPU,
-                    (int)RLO_DEVICE_CLASS_GPU);
+  rlo_device_class requested = options == NULL ? RLO_DEVICE_CLASS_AUTO : options->device_class;
+  *out_class = requested == RLO_DEVICE_CLASS_AUTO ? device->device_class : requested;
+  if (*out_class != RLO_DEVICE_CLASS_CPU && *out_class != RLO_DEVICE_CLASS_GPU) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "device class %d is neither %d (CPU) nor %d (GPU)",
+                    (int)*out_class, (int)RLO_DEVICE_CLASS_CPU, (int)RLO_DEVICE_CLASS_GPU);
   }
   if (*out_class == RLO_DEVICE_CLASS_GPU && device->is_cpu_class_only) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -84,8 +73,7 @@ static rlo_status find_class(const rlo_device_info *device,
   return RLO_OK;
 }
 
-static rlo_status find_family(const char *name,
-                              rlo_device_class device_class,
+static rlo_status find_family(const char *name, rlo_device_class device_class,
                               const rlo__family **out_family) {
   *out_family = rlo__family_find(device_class, name);
   if (*out_family != NULL) {
@@ -95,19 +83,14 @@ static rlo_status find_family(const char *name,
   rlo__str list = rlo__str_over(names, sizeof names);
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     if (rlo__families[n]->device_class == device_class) {
-      rlo__str_printf(
-          &list, "%s%s", list.length == 0 ? "" : ", ", rlo__families[n]->name);
+      rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", rlo__families[n]->name);
     }
   }
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "no kernel family of class %s is called \"%s\"; there are %s",
-                  rlo__planning_class_name(device_class),
-                  name,
-                  rlo__str_text(&list));
+  return RLO_FAIL(RLO_NOT_FOUND, "no kernel family of class %s is called \"%s\"; there are %s",
+                  rlo__planning_class_name(device_class), name, rlo__str_text(&list));
 }
 
-static rlo_status find_schedule(const char *name,
-                                const rlo__schedule **out_schedule) {
+static rlo_status find_schedule(const char *name, const rlo__schedule **out_schedule) {
   *out_schedule = rlo__schedule_find(name);
   if (*out_schedule != NULL) {
     return RLO_OK;
@@ -115,12 +98,9 @@ static rlo_status find_schedule(const char *name,
   char names[400];
   rlo__str list = rlo__str_over(names, sizeof names);
   for (int32_t n = 0; n < rlo__num_schedules; ++n) {
-    rlo__str_printf(
-        &list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__schedules[n].name);
+    rlo__str_printf(&list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__schedules[n].name);
   }
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "no schedule is called \"%s\"; there are %s",
-                  name,
+  return RLO_FAIL(RLO_NOT_FOUND, "no schedule is called \"%s\"; there are %s", name,
                   rlo__str_text(&list));
 }
 
@@ -128,33 +108,23 @@ static rlo_status check_effort(const rlo_plan_options *options) {
   if (options == NULL) {
     return RLO_OK;
   }
-  if (options->effort != RLO_EFFORT_ESTIMATE &&
-      options->effort != RLO_EFFORT_MEASURE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "effort %d is neither %d (estimate) nor %d (measure)",
-                    (int)options->effort,
-                    (int)RLO_EFFORT_ESTIMATE,
-                    (int)RLO_EFFORT_MEASURE);
+  if (options->effort != RLO_EFFORT_ESTIMATE && options->effort != RLO_EFFORT_MEASURE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "effort %d is neither %d (estimate) nor %d (measure)",
+                    (int)options->effort, (int)RLO_EFFORT_ESTIMATE, (int)RLO_EFFORT_MEASURE);
   }
   /* Written so that NaN fails. */
-  if (!(options->measure_seconds >= 0.0 &&
-        options->measure_seconds <= MAX_MEASURE_SECONDS)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%g seconds to measure are not within 0 and %g",
-                    options->measure_seconds,
-                    MAX_MEASURE_SECONDS);
+  if (!(options->measure_seconds >= 0.0 && options->measure_seconds <= MAX_MEASURE_SECONDS)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%g seconds to measure are not within 0 and %g",
+                    options->measure_seconds, MAX_MEASURE_SECONDS);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__plan_options_read(const rlo_plan_options **options,
-                                  rlo_plan_options *out) {
+rlo_status rlo__plan_options_read(const rlo_plan_options **options, rlo_plan_options *out) {
   *out = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read(
-      "plan options", "RLO_PLAN_OPTIONS_INIT", *options, out, sizeof *out));
+  RLO_TRY(rlo__options_read("plan options", "RLO_PLAN_OPTIONS_INIT", *options, out, sizeof *out));
   if (out->max_scratch_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "max_scratch_bytes is %lld, below 0",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "max_scratch_bytes is %lld, below 0",
                     (long long)out->max_scratch_bytes);
   }
   if (*options != NULL) {
@@ -164,8 +134,7 @@ rlo_status rlo__plan_options_read(const rlo_plan_options **options,
   return RLO_OK;
 }
 
-rlo_status rlo__plan_rows_find(const rlo_device_info *device,
-                               const rlo_plan_options *options,
+rlo_status rlo__plan_rows_find(const rlo_device_info *device, const rlo_plan_options *options,
                                rlo__plan_rows *out_rows) {
   *out_rows = (rlo__plan_rows){.family = NULL};
   RLO_TRY(find_class(device, options, &out_rows->device_class));
@@ -175,8 +144,7 @@ rlo_status rlo__plan_rows_find(const rlo_device_info *device,
   }
   return options == NULL || options->family == NULL
              ? RLO_OK
-             : find_family(
-                   options->family, out_rows->device_class, &out_rows->family);
+             : find_family(options->family, out_rows->device_class, &out_rows->family);
 }
 
 bool rlo__planning_is_whole_unit(int32_t unit_bits) {
@@ -184,13 +152,9 @@ bool rlo__planning_is_whole_unit(int32_t unit_bits) {
 }
 
 /* The alignment to plan with: the requested one, or the device's own. */
-static rlo_status find_alignment(int32_t unit_bits,
-                                 const rlo_device_info *device,
-                                 const char *side,
-                                 int64_t asked_bytes,
-                                 int64_t *out_bytes) {
-  int64_t unit_bytes =
-      rlo__planning_is_whole_unit(unit_bits) ? unit_bits / 8 : 1;
+static rlo_status find_alignment(int32_t unit_bits, const rlo_device_info *device, const char *side,
+                                 int64_t asked_bytes, int64_t *out_bytes) {
+  int64_t unit_bytes = rlo__planning_is_whole_unit(unit_bits) ? unit_bits / 8 : 1;
   int64_t bytes = asked_bytes;
   if (bytes == 0) {
     int64_t base = device->base_alignment_bytes;
@@ -198,17 +162,13 @@ static rlo_status find_alignment(int32_t unit_bits,
     bytes = rlo__max(bytes, unit_bytes);
   }
   if (bytes < 0 || (bytes & (bytes - 1)) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s alignment of %lld bytes is no power of two",
-                    side,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s alignment of %lld bytes is no power of two", side,
                     (long long)bytes);
   }
   if (bytes < unit_bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s alignment of %lld bytes is below the unit of %lld",
-                    side,
-                    (long long)bytes,
-                    (long long)unit_bytes);
+                    "the %s alignment of %lld bytes is below the unit of %lld", side,
+                    (long long)bytes, (long long)unit_bytes);
   }
   *out_bytes = bytes;
   return RLO_OK;
@@ -216,22 +176,16 @@ static rlo_status find_alignment(int32_t unit_bits,
 
 /* Cuts units that are no power of two of bits, such as 24, into parts that are
  * and have at most `max_bits`, unless the fill differs from part to part. */
-static rlo_status cut_units(rlo_problem *problem,
-                            int32_t max_bits,
-                            bool *out_is_cut) {
-  int32_t part =
-      (int32_t)rlo__min(problem->unit_bits & -problem->unit_bits, max_bits);
+static rlo_status cut_units(rlo_problem *problem, int32_t max_bits, bool *out_is_cut) {
+  int32_t part = (int32_t)rlo__min(problem->unit_bits & -problem->unit_bits, max_bits);
   *out_is_cut = part != problem->unit_bits && !rlo_problem_is_empty(problem) &&
-                problem->num_axes < RLO_MAX_AXES &&
-                rlo__fill_repeats(problem, part);
+                problem->num_axes < RLO_MAX_AXES && rlo__fill_repeats(problem, part);
   return *out_is_cut ? rlo__narrow(problem, part) : RLO_OK;
 }
 
-static rlo_status make_canonical(rlo_problem *problem,
-                                 const rlo__family_query *query) {
+static rlo_status make_canonical(rlo_problem *problem, const rlo__family_query *query) {
   int64_t bytes =
-      rlo__min(rlo__min(query->src_alignment_bytes, query->dst_alignment_bytes),
-               MAX_UNIT_BYTES);
+      rlo__min(rlo__min(query->src_alignment_bytes, query->dst_alignment_bytes), MAX_UNIT_BYTES);
   int32_t bits = (int32_t)(8 * bytes);
   RLO_TRY(rlo__problem_canonicalize_in_place(problem, bits));
   if (problem->update == RLO_UPDATE_STORE) {
@@ -296,26 +250,18 @@ void rlo__planning_end(rlo__planning *p) {
   rlo__free(p->joined_problem);
 }
 
-rlo_status rlo__planning_begin(const rlo__plan_request *request,
-                               rlo__planning *out) {
+rlo_status rlo__planning_begin(const rlo__plan_request *request, rlo__planning *out) {
   rlo_problem *problem = request->problem;
   const rlo_device_info *device = request->device;
   *out = (rlo__planning){.query = {.problem = problem}, .whole_device = device};
   rlo__plan_rows *rows = &out->rows;
   RLO_TRY(rlo__plan_rows_find(device, request->options, rows));
   out->query.device_class = rows->device_class;
-  rlo__planning_set_schedule(
-      out, rows->schedule != NULL ? rows->schedule : &rlo__schedules[0]);
-  RLO_TRY(find_alignment(problem->unit_bits,
-                         device,
-                         "source",
-                         request->src_alignment_bytes,
+  rlo__planning_set_schedule(out, rows->schedule != NULL ? rows->schedule : &rlo__schedules[0]);
+  RLO_TRY(find_alignment(problem->unit_bits, device, "source", request->src_alignment_bytes,
                          &out->query.src_alignment_bytes));
-  RLO_TRY(find_alignment(rlo_problem_dst_unit_bits(problem),
-                         device,
-                         "destination",
-                         request->dst_alignment_bytes,
-                         &out->query.dst_alignment_bytes));
+  RLO_TRY(find_alignment(rlo_problem_dst_unit_bits(problem), device, "destination",
+                         request->dst_alignment_bytes, &out->query.dst_alignment_bytes));
   RLO_TRY(make_canonical(problem, &out->query));
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
@@ -327,49 +273,36 @@ rlo_status rlo__planning_begin(const rlo__plan_request *request,
 
 /* The query of a family: the problem, or, for a family that joins rows, the
  * problem in bytes. */
-static rlo__family_query query_for(const rlo__planning *p,
-                                   const rlo__family *family) {
+static rlo__family_query query_for(const rlo__planning *p, const rlo__family *family) {
   rlo__family_query query = p->query;
   if (p->joined_problem != NULL && (family->traits & RLO__FAMILY_JOINS) != 0) {
     query.problem = p->joined_problem;
     query.geometry = &p->joined_geometry;
     query.joined = p->joined;
     /* Joined rows begin at multiples of this. */
-    query.src_alignment_bytes = rlo__alignment_after(query.src_alignment_bytes,
-                                                     query.joined.step_bytes,
-                                                     query.src_alignment_bytes);
+    query.src_alignment_bytes = rlo__alignment_after(
+        query.src_alignment_bytes, query.joined.step_bytes, query.src_alignment_bytes);
   }
   return query;
 }
 
 /* Tells if a family takes units of the problem's size. */
-static bool takes_units(const rlo__planning *p,
-                        const rlo__family *family,
-                        rlo__str *why) {
+static bool takes_units(const rlo__planning *p, const rlo__family *family, rlo__str *why) {
   int32_t bits = p->query.problem->unit_bits;
   bool joins = (family->traits & RLO__FAMILY_JOINS) != 0;
-  if (rlo__planning_is_whole_unit(bits) ||
-      (family->traits & RLO__FAMILY_BITS) != 0 ||
+  if (rlo__planning_is_whole_unit(bits) || (family->traits & RLO__FAMILY_BITS) != 0 ||
       (joins && p->joined_problem != NULL)) {
     return true;
   }
-  return joins && bits < 8
-             ? RLO__REFUSE(why, "%s", p->joined_reason)
-             : RLO__REFUSE(
-                   why, "units of %d bits, which the kernel cannot", bits);
+  return joins && bits < 8 ? RLO__REFUSE(why, "%s", p->joined_reason)
+                           : RLO__REFUSE(why, "units of %d bits, which the kernel cannot", bits);
 }
 
 /* Tells if a family is one for such problems. */
-static bool is_eligible(const rlo__planning *p,
-                        const rlo__family *family,
-                        rlo__str *why) {
-  if (rlo_problem_loads(p->query.problem) &&
-      (family->traits & RLO__FAMILY_LOADS) == 0) {
-    return RLO__REFUSE(why,
-                       "it reads %s, which the kernel cannot",
-                       rlo__problem_operand_term(p->query.problem) >= 0
-                           ? "an operand"
-                           : "indices");
+static bool is_eligible(const rlo__planning *p, const rlo__family *family, rlo__str *why) {
+  if (rlo_problem_loads(p->query.problem) && (family->traits & RLO__FAMILY_LOADS) == 0) {
+    return RLO__REFUSE(why, "it reads %s, which the kernel cannot",
+                       rlo__problem_operand_term(p->query.problem) >= 0 ? "an operand" : "indices");
   }
   if (p->query.problem->update == RLO_UPDATE_COMBINE &&
       (family->traits & RLO__FAMILY_COMPUTES) == 0) {
@@ -378,17 +311,14 @@ static bool is_eligible(const rlo__planning *p,
   return takes_units(p, family, why);
 }
 
-rlo_status rlo__planning_emit(const rlo__planning *p,
-                              const rlo__family *family,
+rlo_status rlo__planning_emit(const rlo__planning *p, const rlo__family *family,
                               rlo__launch *launch) {
   rlo__family_query query = query_for(p, family);
   RLO_TRY(family->emit(&query, launch));
   return rlo__launch_define_reach(query.problem, p->whole_device, launch);
 }
 
-double rlo__planning_judge(const rlo__planning *p,
-                           const rlo__family *family,
-                           double to_beat,
+double rlo__planning_judge(const rlo__planning *p, const rlo__family *family, double to_beat,
                            rlo__str *why) {
   if (!is_eligible(p, family, why)) {
     return RLO__REFUSED;
@@ -402,8 +332,7 @@ bool rlo__planning_takes(const rlo__planning *p, const rlo__family *family) {
   return rlo__planning_judge(p, family, 1.0, NULL) >= 0.0;
 }
 
-double rlo__planning_ask(const rlo__planning *p,
-                         const rlo__family *family,
+double rlo__planning_ask(const rlo__planning *p, const rlo__family *family,
                          rlo_plan_candidate *out) {
   *out = (rlo_plan_candidate){.family = family->name};
   rlo__str why = rlo__str_over(out->reason, sizeof out->reason);

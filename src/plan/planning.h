@@ -54,8 +54,8 @@ typedef struct rlo__planning {
 
 /** Reads options that may be those of an older header: *options becomes `out`,
  *  unless it is NULL. @return RLO_OK; RLO_INVALID_ARGUMENT. */
-RLO_NODISCARD rlo_status
-rlo__plan_options_read(const rlo_plan_options **options, rlo_plan_options *out);
+RLO_NODISCARD rlo_status rlo__plan_options_read(const rlo_plan_options **options,
+                                                rlo_plan_options *out);
 
 /** Finds the rows of the tables that options name. @param options  read; NULL:
  *  the defaults. @return RLO_OK; RLO_NOT_FOUND; RLO_UNSUPPORTED for a class
@@ -66,14 +66,12 @@ RLO_NODISCARD rlo_status rlo__plan_rows_find(const rlo_device_info *device,
 
 /** Reads a request and makes its problem canonical. The caller ends what has
  *  begun. @return RLO_OK; as rlo_plan_explain. */
-RLO_NODISCARD rlo_status rlo__planning_begin(const rlo__plan_request *request,
-                                             rlo__planning *out);
+RLO_NODISCARD rlo_status rlo__planning_begin(const rlo__plan_request *request, rlo__planning *out);
 void rlo__planning_end(rlo__planning *p);
 
 /** Plans by this schedule from now on. Device features that it disables are
  *  cleared. */
-void rlo__planning_set_schedule(rlo__planning *p,
-                                const rlo__schedule *schedule);
+void rlo__planning_set_schedule(rlo__planning *p, const rlo__schedule *schedule);
 
 /** Checks that devices compute with units of the problem's sizes, and reach
  * them.
@@ -86,22 +84,18 @@ bool rlo__planning_is_whole_unit(int32_t unit_bits);
 /** The judgement of one row of the table, which need not be exact unless it
  *  exceeds `to_beat`; negative if the family refuses the problem, and `why`,
  *  unless NULL, takes the reason. */
-double rlo__planning_judge(const rlo__planning *p,
-                           const rlo__family *family,
-                           double to_beat,
+double rlo__planning_judge(const rlo__planning *p, const rlo__family *family, double to_beat,
                            rlo__str *why);
 
 /** Tells if a family can run the problem. */
 bool rlo__planning_takes(const rlo__planning *p, const rlo__family *family);
 
 /** Asks one row of the table. @return its judgement. */
-double rlo__planning_ask(const rlo__planning *p,
-                         const rlo__family *family,
+double rlo__planning_ask(const rlo__planning *p, const rlo__family *family,
                          rlo_plan_candidate *out);
 
 /** Writes the launch of a family that takes the problem. */
-RLO_NODISCARD rlo_status rlo__planning_emit(const rlo__planning *p,
-                                            const rlo__family *family,
+RLO_NODISCARD rlo_status rlo__planning_emit(const rlo__planning *p, const rlo__family *family,
                                             rlo__launch *launch);
 
 /** "CPU" or "GPU". */

@@ -38,8 +38,7 @@ const rlo__schedule rlo__schedules[] = {
 };
 // clang-format on
 
-const int32_t rlo__num_schedules =
-    (int32_t)(sizeof rlo__schedules / sizeof rlo__schedules[0]);
+const int32_t rlo__num_schedules = (int32_t)(sizeof rlo__schedules / sizeof rlo__schedules[0]);
 
 const rlo__schedule *rlo__schedule_find(const char *name) {
   for (int32_t n = 0; n < rlo__num_schedules; ++n) {
@@ -51,18 +50,15 @@ const rlo__schedule *rlo__schedule_find(const char *name) {
 }
 
 const char *rlo__grid_order_name(rlo__grid_order order) {
-  static const char *const names[] = {
-      [RLO__GRID_ORDER_OWN] = "input order",
-      [RLO__GRID_ORDER_DST] = "output order",
-      [RLO__GRID_ORDER_PLANE] = "plane order",
-      [RLO__GRID_ORDER_SRC] = "input order",
-      [RLO__GRID_ORDER_DIAGONAL] = "diagonal order"};
+  static const char *const names[] = {[RLO__GRID_ORDER_OWN] = "input order",
+                                      [RLO__GRID_ORDER_DST] = "output order",
+                                      [RLO__GRID_ORDER_PLANE] = "plane order",
+                                      [RLO__GRID_ORDER_SRC] = "input order",
+                                      [RLO__GRID_ORDER_DIAGONAL] = "diagonal order"};
   return names[order];
 }
 
-int64_t rlo__schedule_group_bytes(const rlo__schedule *schedule,
-                                  int64_t own_bytes) {
-  return schedule->group_log2 >= 0
-             ? own_bytes << schedule->group_log2
-             : rlo__max(own_bytes >> -schedule->group_log2, 1);
+int64_t rlo__schedule_group_bytes(const rlo__schedule *schedule, int64_t own_bytes) {
+  return schedule->group_log2 >= 0 ? own_bytes << schedule->group_log2
+                                   : rlo__max(own_bytes >> -schedule->group_log2, 1);
 }

@@ -64,7 +64,6 @@ const rlo__schedule *rlo__schedule_find(const char *name);
 
 /** Bytes that a group moves by a schedule, given the family's own: at least 1.
  */
-int64_t rlo__schedule_group_bytes(const rlo__schedule *schedule,
-                                  int64_t own_bytes);
+int64_t rlo__schedule_group_bytes(const rlo__schedule *schedule, int64_t own_bytes);
 
 #endif

@@ -38,8 +38,7 @@ RLO_NODISCARD rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids,
 RLO_NODISCARD rlo_status rlo__segment_order_emit(const rlo__segment_ids *ids,
                                                  const rlo__segment_cut *cut,
                                                  const rlo_device_info *device,
-                                                 rlo_device_class device_class,
-                                                 int32_t phase,
+                                                 rlo_device_class device_class, int32_t phase,
                                                  rlo__launch *launch);
 
 #endif

@@ -29,27 +29,22 @@ typedef struct rlo__partition {
  * @param cell_points  points that are read for a cell, >= 1.
  * @return RLO_OK; RLO_OVERFLOW.
  */
-RLO_NODISCARD rlo_status rlo__partition_cells(const rlo__family_query *query,
-                                              int32_t num_axes,
-                                              int64_t cell_points,
-                                              rlo__partition *out_cut);
+RLO_NODISCARD rlo_status rlo__partition_cells(const rlo__family_query *query, int32_t num_axes,
+                                              int64_t cell_points, rlo__partition *out_cut);
 
 /** Adds the constants RLO_SEGMENT, RLO_ROW_SEGMENTS and RLO_SEGMENTS, and sets
  *  the NDRange of a launch whose work-items take `pieces` segments at a time,
  *  with the constant RLO_LOOP: whether they loop. */
-RLO_NODISCARD rlo_status rlo__partition_emit(const rlo__partition *cut,
-                                             int64_t pieces,
+RLO_NODISCARD rlo_status rlo__partition_emit(const rlo__partition *cut, int64_t pieces,
                                              rlo__launch *launch);
 
 /** Begins a launch: kernel file, both memories with their offsets, the fill,
  *  and the memory of the indices if the problem loads some. */
-RLO_NODISCARD rlo_status rlo__specialized_begin(const rlo_problem *problem,
-                                                const char *kernel_file,
+RLO_NODISCARD rlo_status rlo__specialized_begin(const rlo_problem *problem, const char *kernel_file,
                                                 rlo__launch *launch);
 
 /** Adds the constants of the problem: axes, terms, forms, guards, indices. */
-RLO_NODISCARD rlo_status rlo__specialized_define(const rlo_problem *problem,
-                                                 rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__specialized_define(const rlo_problem *problem, rlo__launch *launch);
 
 /**
  * Writes a launch but for its NDRange and its description: begins it, adds the
@@ -59,7 +54,6 @@ RLO_NODISCARD rlo_status rlo__specialized_define(const rlo_problem *problem,
  */
 RLO_NODISCARD rlo_status rlo__specialized_emit(const rlo__family_query *query,
                                                const char *kernel_file,
-                                               const rlo__constant *constants,
-                                               rlo__launch *launch);
+                                               const rlo__constant *constants, rlo__launch *launch);
 
 #endif

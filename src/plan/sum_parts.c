@@ -20,14 +20,12 @@ rlo__sum_limits rlo__sum_limits_of(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU
              ? (rlo__sum_limits){.enough_groups = 4,
                                  .wanted_groups = 32,
-                                 .part_bytes =
-                                     rlo__thresholds.plan_cpu_sum_part_bytes,
+                                 .part_bytes = rlo__thresholds.plan_cpu_sum_part_bytes,
                                  .part_blocks = 4}
-             : (rlo__sum_limits){
-                   .enough_groups = 2,
-                   .wanted_groups = 4,
-                   .part_bytes = rlo__thresholds.plan_gpu_sum_part_bytes,
-                   .part_blocks = 1};
+             : (rlo__sum_limits){.enough_groups = 2,
+                                 .wanted_groups = 4,
+                                 .part_bytes = rlo__thresholds.plan_gpu_sum_part_bytes,
+                                 .part_blocks = 1};
 }
 
 int64_t rlo__sum_cut_parts(const rlo__sum_cut *cut) {
@@ -52,8 +50,7 @@ static bool is_power_of_two(int64_t count) {
 }
 
 /* Cells side by side that are one group's, of those that a sum has at least. */
-static int64_t near_cells(const rlo_problem *problem,
-                          rlo_device_class device_class) {
+static int64_t near_cells(const rlo_problem *problem, rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU
              ? CPU_NEAR_CELLS
              : rlo__max(RLO__GPU_SECTOR_BYTES * 8 / problem->unit_bits, 1);
@@ -61,8 +58,7 @@ static int64_t near_cells(const rlo_problem *problem,
 
 /* Along rows a group may have one cell; down columns it takes cells that are
  * contiguous in the source. */
-static int64_t count_groups(const rlo_problem *problem,
-                            rlo_device_class device_class,
+static int64_t count_groups(const rlo_problem *problem, rlo_device_class device_class,
                             const sum_facts *facts) {
   int64_t row = 1;
   if (problem->src.axis[problem->num_axes - 1] != 1) {
@@ -72,30 +68,23 @@ static int64_t count_groups(const rlo_problem *problem,
       }
     }
   }
-  return facts->cells / row *
-         rlo__ceil_div(row, near_cells(problem, device_class));
+  return facts->cells / row * rlo__ceil_div(row, near_cells(problem, device_class));
 }
 
 /* The order of the axes of a part is that of the sum: no other reduction axis
  * may become its equal or continue it, once it is shorter. */
 static bool keeps_order(const rlo_problem *problem, int32_t axis) {
   const int64_t *strides = problem->src.axis;
-  return axis + 1 == problem->num_axes ||
-         (strides[axis] > 0 && strides[axis] > strides[axis + 1]);
+  return axis + 1 == problem->num_axes || (strides[axis] > 0 && strides[axis] > strides[axis + 1]);
 }
 
-static bool find_facts(const rlo_problem *problem,
-                       rlo_device_class device_class,
-                       sum_facts *out,
+static bool find_facts(const rlo_problem *problem, rlo_device_class device_class, sum_facts *out,
                        rlo__str *why) {
   const int32_t last = problem->num_axes - 1;
   const int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
   const int64_t extent = problem->extents[first];
-  sum_facts facts = {.first_sum_axis = first,
-                     .cells = 1,
-                     .step_points = 1,
-                     .step_blocks = 1,
-                     .steps = extent};
+  sum_facts facts = {
+      .first_sum_axis = first, .cells = 1, .step_points = 1, .step_blocks = 1, .steps = extent};
   /* In points, until it is known how many bytes these have. */
   facts.step_bytes = problem->unit_bits / 8;
   if (first == last) {
@@ -107,10 +96,8 @@ static bool find_facts(const rlo_problem *problem,
   }
   bool fits =
       rlo__geometry_count_points(problem, 0, first, &facts.cells) == RLO_OK &&
-      rlo__geometry_count_points(
-          problem, first + 1, last, &facts.step_blocks) == RLO_OK &&
-      rlo__geometry_count_points(
-          problem, first + 1, last + 1, &facts.step_bytes) == RLO_OK &&
+      rlo__geometry_count_points(problem, first + 1, last, &facts.step_blocks) == RLO_OK &&
+      rlo__geometry_count_points(problem, first + 1, last + 1, &facts.step_bytes) == RLO_OK &&
       rlo__mul(facts.step_bytes, facts.cells, &facts.step_bytes) &&
       rlo__mul(extent, facts.step_bytes, &(int64_t){0});
   if (!fits) {
@@ -125,8 +112,7 @@ static bool is_plain_sum(const rlo_problem *problem, rlo__str *why) {
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
     return RLO__REFUSE(why, "it sums nothing");
   }
-  if (problem->num_guards > 0 || problem->num_terms > 0 ||
-      problem->arithmetic.is_sequential) {
+  if (problem->num_guards > 0 || problem->num_terms > 0 || problem->arithmetic.is_sequential) {
     return RLO__REFUSE(why, "it has guards, terms or an order of its own");
   }
   if (rlo_dtype_is_complex(problem->arithmetic.src_type) ||
@@ -150,16 +136,12 @@ static int64_t power_up_to(int64_t count) {
 
 /* Steps of a part, a power of two: few enough for the wanted number of groups,
  * but enough to be worth a group and to fit the scratch memory. */
-static int64_t choose_steps(const sum_facts *facts,
-                            const rlo__sum_limits *limits,
-                            int64_t units,
+static int64_t choose_steps(const sum_facts *facts, const rlo__sum_limits *limits, int64_t units,
                             int64_t max_parts) {
-  int64_t wanted_parts =
-      rlo__ceil_div(limits->wanted_groups * units, facts->groups);
+  int64_t wanted_parts = rlo__ceil_div(limits->wanted_groups * units, facts->groups);
   int64_t steps = power_up_to(facts->steps / wanted_parts);
-  while (steps < facts->steps &&
-         (steps * facts->step_bytes < limits->part_bytes ||
-          rlo__ceil_div(facts->steps, steps) > max_parts)) {
+  while (steps < facts->steps && (steps * facts->step_bytes < limits->part_bytes ||
+                                  rlo__ceil_div(facts->steps, steps) > max_parts)) {
     steps *= 2;
   }
   while (steps * facts->step_blocks < limits->part_blocks &&
@@ -169,16 +151,11 @@ static int64_t choose_steps(const sum_facts *facts,
   return steps;
 }
 
-bool rlo__sum_parts_choose(const rlo_problem *problem,
-                           const rlo_device_info *device,
-                           rlo_device_class device_class,
-                           const rlo__sum_limits *limits,
-                           int64_t max_scratch_bytes,
-                           rlo__sum_cut *out_cut,
-                           rlo__str *why) {
+bool rlo__sum_parts_choose(const rlo_problem *problem, const rlo_device_info *device,
+                           rlo_device_class device_class, const rlo__sum_limits *limits,
+                           int64_t max_scratch_bytes, rlo__sum_cut *out_cut, rlo__str *why) {
   sum_facts facts;
-  if (!is_plain_sum(problem, why) ||
-      !find_facts(problem, device_class, &facts, why)) {
+  if (!is_plain_sum(problem, why) || !find_facts(problem, device_class, &facts, why)) {
     return false;
   }
   const int64_t units = rlo__max(device->compute_units, 1);
@@ -186,11 +163,10 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
     return RLO__REFUSE(why, "it has cells for enough groups");
   }
   if (!is_power_of_two(facts.step_blocks)) {
-    return RLO__REFUSE(
-        why,
-        "its outermost summed axis goes by %lld blocks at a time, "
-        "which is no power of two",
-        (long long)facts.step_blocks);
+    return RLO__REFUSE(why,
+                       "its outermost summed axis goes by %lld blocks at a time, "
+                       "which is no power of two",
+                       (long long)facts.step_blocks);
   }
   const int32_t axis = facts.first_sum_axis;
   if (!keeps_order(problem, axis)) {
@@ -200,8 +176,7 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
   const rlo_dtype dtype = rlo__arithmetic_sum_type(&problem->arithmetic);
   const int64_t row_bytes = facts.cells * (rlo_dtype_value_bits(dtype) / 8);
   const int64_t points =
-      facts.step_points *
-      choose_steps(&facts, limits, units, max_scratch_bytes / row_bytes);
+      facts.step_points * choose_steps(&facts, limits, units, max_scratch_bytes / row_bytes);
   const rlo__sum_cut cut = {.axis = axis,
                             .num_whole = extent / points,
                             .whole_points = points,
@@ -209,8 +184,7 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
                             .cells = facts.cells,
                             .dtype = dtype};
   if (cut.num_whole < 2) {
-    return RLO__REFUSE(why,
-                       "it has too few points or too little scratch memory");
+    return RLO__REFUSE(why, "it has too few points or too little scratch memory");
   }
   *out_cut = cut;
   out_cut->scratch_bytes = rlo__sum_cut_parts(&cut) * row_bytes;
@@ -219,20 +193,16 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
 
 /* ----------------------------------------------------------------- planning */
 
-bool rlo__sum_parts_are_allowed(const rlo_problem *problem,
-                                const rlo_plan_options *options) {
-  return options != NULL && options->max_scratch_bytes > 0 &&
-         options->family == NULL && options->schedule == NULL &&
-         problem->update == RLO_UPDATE_COMBINE &&
+bool rlo__sum_parts_are_allowed(const rlo_problem *problem, const rlo_plan_options *options) {
+  return options != NULL && options->max_scratch_bytes > 0 && options->family == NULL &&
+         options->schedule == NULL && problem->update == RLO_UPDATE_COMBINE &&
          /* Its counts are not validated yet. */
-         problem->num_axes <= RLO_MAX_AXES &&
-         problem->num_terms <= RLO_MAX_TERMS && rlo_problem_is_sum(problem);
+         problem->num_axes <= RLO_MAX_AXES && problem->num_terms <= RLO_MAX_TERMS &&
+         rlo_problem_is_sum(problem);
 }
 
-rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,
-                               const rlo__sum_limits *limits,
-                               rlo__sum_parts *out_parts,
-                               bool *out_is_cut) {
+rlo_status rlo__sum_parts_plan(const rlo__plan_request *request, const rlo__sum_limits *limits,
+                               rlo__sum_parts *out_parts, bool *out_is_cut) {
   *out_is_cut = false;
   rlo__problem_copy(request->problem, &out_parts->problem);
   rlo__plan_request own = *request;
@@ -244,13 +214,9 @@ rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,
     status = rlo__planning_check_units(&p);
     if (status == RLO_OK) {
       const rlo__sum_limits usual = rlo__sum_limits_of(p.rows.device_class);
-      *out_is_cut = rlo__sum_parts_choose(own.problem,
-                                          own.device,
-                                          p.rows.device_class,
+      *out_is_cut = rlo__sum_parts_choose(own.problem, own.device, p.rows.device_class,
                                           limits != NULL ? limits : &usual,
-                                          own.options->max_scratch_bytes,
-                                          &out_parts->cut,
-                                          NULL);
+                                          own.options->max_scratch_bytes, &out_parts->cut, NULL);
     }
   }
   out_parts->device_class = p.rows.device_class;
@@ -258,13 +224,9 @@ rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,
   return status;
 }
 
-void rlo__sum_parts_describe(const rlo__sum_parts *parts,
-                             const char *parameters,
-                             rlo__str *words) {
-  rlo__str_printf(words,
-                  "%lld parts in scratch memory: %s",
-                  (long long)rlo__sum_cut_parts(&parts->cut),
-                  parameters);
+void rlo__sum_parts_describe(const rlo__sum_parts *parts, const char *parameters, rlo__str *words) {
+  rlo__str_printf(words, "%lld parts in scratch memory: %s",
+                  (long long)rlo__sum_cut_parts(&parts->cut), parameters);
 }
 
 /* --------------------------------------------------------------- the parts */
@@ -282,9 +244,7 @@ static int64_t row_bytes(const rlo__sum_cut *cut) {
 }
 
 /* A row of scratch memory has the cells in the order of the kept axes. */
-static void set_row(const rlo__sum_cut *cut,
-                    const int64_t *extents,
-                    rlo_form *form) {
+static void set_row(const rlo__sum_cut *cut, const int64_t *extents, rlo_form *form) {
   int64_t stride = 1;
   for (int32_t a = cut->axis - 1; a >= 0; --a) {
     form->axis[a] = stride;
@@ -292,9 +252,7 @@ static void set_row(const rlo__sum_cut *cut,
   }
 }
 
-void rlo__sum_parts_get(const rlo__sum_parts *parts,
-                        bool is_last,
-                        rlo_problem *out) {
+void rlo__sum_parts_get(const rlo__sum_parts *parts, bool is_last, rlo_problem *out) {
   const rlo__sum_cut *cut = &parts->cut;
   const int32_t axis = cut->axis;
   const int64_t begin = cut->num_whole * cut->whole_points;
@@ -331,26 +289,20 @@ static void get_total(const rlo__sum_parts *parts, rlo_problem *out) {
   out->src_bytes = cut->scratch_bytes;
 }
 
-static rlo_status emit_total(const rlo__sum_parts *parts,
-                             const rlo_device_info *device,
-                             int64_t max_group_items,
-                             rlo_problem *total,
-                             rlo__launch *launch) {
+static rlo_status emit_total(const rlo__sum_parts *parts, const rlo_device_info *device,
+                             int64_t max_group_items, rlo_problem *total, rlo__launch *launch) {
   get_total(parts, total);
   const bool is_gpu = parts->device_class == RLO_DEVICE_CLASS_GPU;
   rlo_device_info small = *device;
-  small.max_work_group_items =
-      rlo__min(small.max_work_group_items, max_group_items);
-  const rlo__family_query query = {
-      .problem = total,
-      .device = &small,
-      .device_class = parts->device_class,
-      .src_alignment_bytes = total->unit_bits / 8,
-      .dst_alignment_bytes = rlo_problem_dst_unit_bits(total) / 8,
-      .schedule = rlo__schedules[0],
-      .block_points = 1};
-  const rlo__family *family =
-      is_gpu ? &rlo__family_gpu_compute_sum : &rlo__family_cpu_compute_sum;
+  small.max_work_group_items = rlo__min(small.max_work_group_items, max_group_items);
+  const rlo__family_query query = {.problem = total,
+                                   .device = &small,
+                                   .device_class = parts->device_class,
+                                   .src_alignment_bytes = total->unit_bits / 8,
+                                   .dst_alignment_bytes = rlo_problem_dst_unit_bits(total) / 8,
+                                   .schedule = rlo__schedules[0],
+                                   .block_points = 1};
+  const rlo__family *family = is_gpu ? &rlo__family_gpu_compute_sum : &rlo__family_cpu_compute_sum;
   if (family->judge(&query, NULL) < 0.0) {
     family = is_gpu ? &rlo__family_gpu_compute : &rlo__family_cpu_compute;
   }
@@ -358,10 +310,8 @@ static rlo_status emit_total(const rlo__sum_parts *parts,
   return rlo__launch_define_reach(total, device, launch);
 }
 
-rlo_status rlo__sum_parts_emit(const rlo__sum_parts *parts,
-                               const rlo_device_info *device,
-                               int64_t max_group_items,
-                               rlo__launch *launch) {
+rlo_status rlo__sum_parts_emit(const rlo__sum_parts *parts, const rlo_device_info *device,
+                               int64_t max_group_items, rlo__launch *launch) {
   rlo_problem *total = rlo__alloc_unset(sizeof *total);
   if (total == NULL) {
     return RLO_OUT_OF_MEMORY;

@@ -54,13 +54,9 @@ int64_t rlo__sum_cut_parts(const rlo__sum_cut *cut);
  * @param why      takes the reason if it is not cut; may be NULL.
  * @return whether it is cut.
  */
-bool rlo__sum_parts_choose(const rlo_problem *problem,
-                           const rlo_device_info *device,
-                           rlo_device_class device_class,
-                           const rlo__sum_limits *limits,
-                           int64_t max_scratch_bytes,
-                           rlo__sum_cut *out_cut,
-                           rlo__str *why);
+bool rlo__sum_parts_choose(const rlo_problem *problem, const rlo_device_info *device,
+                           rlo_device_class device_class, const rlo__sum_limits *limits,
+                           int64_t max_scratch_bytes, rlo__sum_cut *out_cut, rlo__str *why);
 
 /** A sum that may be cut: working memory, too large for the stack. */
 typedef struct rlo__sum_parts {
@@ -72,8 +68,7 @@ typedef struct rlo__sum_parts {
 
 /** Tells if a problem is a sum, and the options allow to cut it: they give
  *  scratch memory and name neither family nor schedule. */
-bool rlo__sum_parts_are_allowed(const rlo_problem *problem,
-                                const rlo_plan_options *options);
+bool rlo__sum_parts_are_allowed(const rlo_problem *problem, const rlo_plan_options *options);
 
 /**
  * Makes the problem of a request canonical and chooses how it is cut.
@@ -84,20 +79,15 @@ bool rlo__sum_parts_are_allowed(const rlo_problem *problem,
  */
 RLO_NODISCARD rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,
                                              const rlo__sum_limits *limits,
-                                             rlo__sum_parts *out_parts,
-                                             bool *out_is_cut);
+                                             rlo__sum_parts *out_parts, bool *out_is_cut);
 
 /** Describes the plan: the number of parts, then the parameters of the kernel
  *  that sums them. */
-void rlo__sum_parts_describe(const rlo__sum_parts *parts,
-                             const char *parameters,
-                             rlo__str *words);
+void rlo__sum_parts_describe(const rlo__sum_parts *parts, const char *parameters, rlo__str *words);
 
 /** The problem of the whole parts, or of the last one. Its source is the
  *  sum's, its destination the scratch memory. */
-void rlo__sum_parts_get(const rlo__sum_parts *parts,
-                        bool is_last,
-                        rlo_problem *out_problem);
+void rlo__sum_parts_get(const rlo__sum_parts *parts, bool is_last, rlo_problem *out_problem);
 
 /**
  * Writes the launch that adds up the parts. Its source is the scratch memory,
@@ -107,8 +97,7 @@ void rlo__sum_parts_get(const rlo__sum_parts *parts,
  * @return RLO_OK; RLO_OVERFLOW; RLO_OUT_OF_MEMORY; RLO_INTERNAL.
  */
 RLO_NODISCARD rlo_status rlo__sum_parts_emit(const rlo__sum_parts *parts,
-                                             const rlo_device_info *device,
-                                             int64_t max_group_items,
+                                             const rlo_device_info *device, int64_t max_group_items,
                                              rlo__launch *launch);
 
 #endif

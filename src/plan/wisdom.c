@@ -39,9 +39,7 @@ static void copy_name(const char *name, char *out_name, size_t room) {
   }
 }
 
-void rlo__wisdom_init(const char *device,
-                      const char *driver,
-                      uint64_t table_hash,
+void rlo__wisdom_init(const char *device, const char *driver, uint64_t table_hash,
                       rlo__wisdom *out_wisdom) {
   *out_wisdom = (rlo__wisdom){.table_hash = table_hash};
   copy_name(device, out_wisdom->device, sizeof out_wisdom->device);
@@ -57,16 +55,14 @@ void rlo__wisdom_deinit(rlo__wisdom *wisdom) {
   rlo__table_deinit(&wisdom->entries);
 }
 
-rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query,
-                                   rlo_device_class device_class) {
+rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query, rlo_device_class device_class) {
   rlo__hash hash = rlo__hash_init(KEY_SEED);
   rlo__hash_i64(&hash, device_class);
   rlo__problem_hash_into(query->problem, &hash);
   return (rlo__wisdom_key){
       .problem = rlo__hash_finish(&hash),
-      .alignment_bytes = rlo__min(
-          ENOUGH_ALIGNMENT_BYTES,
-          rlo__min(query->src_alignment_bytes, query->dst_alignment_bytes))};
+      .alignment_bytes = rlo__min(ENOUGH_ALIGNMENT_BYTES, rlo__min(query->src_alignment_bytes,
+                                                                   query->dst_alignment_bytes))};
 }
 
 static bool is_of(const void *entry, const void *key) {
@@ -76,24 +72,20 @@ static bool is_of(const void *entry, const void *key) {
          have->alignment_bytes == wanted->alignment_bytes;
 }
 
-const rlo__wisdom_entry *rlo__wisdom_find(const rlo__wisdom *wisdom,
-                                          const rlo__wisdom_key *key) {
+const rlo__wisdom_entry *rlo__wisdom_find(const rlo__wisdom *wisdom, const rlo__wisdom_key *key) {
   return rlo__table_find(&wisdom->entries, key->problem.low, is_of, key);
 }
 
 static rlo_status check_count(size_t count) {
   return count <= RLO__WISDOM_MAX_ENTRIES
              ? RLO_OK
-             : RLO_FAIL(RLO_OUT_OF_RANGE,
-                        "wisdom holds at most %d records of one device",
+             : RLO_FAIL(RLO_OUT_OF_RANGE, "wisdom holds at most %d records of one device",
                         RLO__WISDOM_MAX_ENTRIES);
 }
 
-rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
-                           const rlo__wisdom_entry *entry) {
+rlo_status rlo__wisdom_put(rlo__wisdom *wisdom, const rlo__wisdom_entry *entry) {
   const uint64_t hash = entry->key.problem.low;
-  rlo__wisdom_entry *old =
-      rlo__table_find(&wisdom->entries, hash, is_of, &entry->key);
+  rlo__wisdom_entry *old = rlo__table_find(&wisdom->entries, hash, is_of, &entry->key);
   if (old == NULL) {
     RLO_TRY(check_count(wisdom->entries.count + 1));
   }
@@ -110,21 +102,17 @@ rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
   return RLO_OK;
 }
 
-rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query,
-                                       const rlo__family *family,
-                                       const rlo__schedule *schedule,
-                                       double fraction) {
+rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query, const rlo__family *family,
+                                       const rlo__schedule *schedule, double fraction) {
   const rlo_problem *problem = query->problem;
-  rlo__wisdom_entry entry = {
-      .key = rlo__wisdom_key_of(query, family->device_class),
-      .family = family,
-      .schedule = schedule,
-      .fraction = fraction};
+  rlo__wisdom_entry entry = {.key = rlo__wisdom_key_of(query, family->device_class),
+                             .family = family,
+                             .schedule = schedule,
+                             .fraction = fraction};
   rlo__str note = rlo__str_over(entry.note, sizeof entry.note);
   rlo__str_printf(&note, "%d bits", problem->unit_bits);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    rlo__str_printf(
-        &note, "%s%lld", a == 0 ? ", " : " x ", (long long)problem->extents[a]);
+    rlo__str_printf(&note, "%s%lld", a == 0 ? ", " : " x ", (long long)problem->extents[a]);
   }
   if (problem->num_guards > 0) {
     rlo__str_printf(&note, ", %d guards", problem->num_guards);
@@ -189,8 +177,7 @@ static int32_t split(char *line, int32_t room, const char **out_fields) {
 
 /* Sixteen lower-case hexadecimal digits for each number. */
 static bool read_hex(const char *text, size_t count, uint64_t *out_numbers) {
-  if (strspn(text, "0123456789abcdef") != 16 * count ||
-      text[16 * count] != '\0') {
+  if (strspn(text, "0123456789abcdef") != 16 * count || text[16 * count] != '\0') {
     return false;
   }
   for (size_t n = 0; n < count; ++n) {
@@ -220,8 +207,7 @@ static bool read_fraction(const char *text, double *out_fraction) {
   int64_t thousandths = 0;
   const int32_t length = read_digits(text, &whole);
   if (length == 0 || whole > MAX_FRACTION || text[length] != '.' ||
-      read_digits(text + length + 1, &thousandths) != 3 ||
-      text[length + 4] != '\0') {
+      read_digits(text + length + 1, &thousandths) != 3 || text[length + 4] != '\0') {
     return false;
   }
   *out_fraction = (double)whole + (double)thousandths / (double)FRACTION_UNITS;
@@ -255,17 +241,15 @@ static const char *read_record(reader *r) {
   if (split(r->line, NUM_RECORD_FIELDS, fields) != NUM_RECORD_FIELDS) {
     return "is no record of seven fields";
   }
-  record->device_class = strcmp(fields[3], "cpu") == 0 ? RLO_DEVICE_CLASS_CPU
-                                                       : RLO_DEVICE_CLASS_GPU;
+  record->device_class =
+      strcmp(fields[3], "cpu") == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
   record->family = fields[4];
   record->schedule = fields[5];
   record->note = fields[6];
-  return !read_hex(fields[0], 2, record->problem)
-             ? "has no problem of 32 hexadecimal digits"
+  return !read_hex(fields[0], 2, record->problem) ? "has no problem of 32 hexadecimal digits"
          : !read_alignment(fields[1], &record->alignment_bytes)
              ? "has an alignment that is no power of two"
-         : !read_fraction(fields[2], &record->fraction)
-             ? "has no fraction such as 0.871"
+         : !read_fraction(fields[2], &record->fraction) ? "has no fraction such as 0.871"
          : strcmp(fields[3], class_name(record->device_class)) != 0
              ? "has a class that is neither cpu nor gpu"
          : record->family[0] == '\0' || record->schedule[0] == '\0'
@@ -273,10 +257,7 @@ static const char *read_record(reader *r) {
              : NULL;
 }
 
-rlo_status rlo_wisdom_read(const char *text,
-                           size_t num_bytes,
-                           rlo_wisdom_fn fn,
-                           void *payload) {
+rlo_status rlo_wisdom_read(const char *text, size_t num_bytes, rlo_wisdom_fn fn, void *payload) {
   RLO_REQUIRE_LIST(text, num_bytes);
   reader r = {.next = text == NULL ? "" : text};
   r.end = r.next + num_bytes;
@@ -298,25 +279,20 @@ rlo_status rlo_wisdom_read(const char *text,
       fn(payload, &r.record);
     }
   }
-  return wrong == NULL ? RLO_OK
-                       : RLO_FAIL(RLO_PARSE,
-                                  "line %lld of the wisdom %s",
-                                  (long long)r.line_number,
-                                  wrong);
+  return wrong == NULL
+             ? RLO_OK
+             : RLO_FAIL(RLO_PARSE, "line %lld of the wisdom %s", (long long)r.line_number, wrong);
 }
 
 /* -------------------------------------------------- importing and exporting */
 
-static bool is_same_device(const rlo__wisdom *wisdom,
-                           const rlo_wisdom_record *record) {
-  return strcmp(record->device, wisdom->device) == 0 &&
-         strcmp(record->driver, wisdom->driver) == 0;
+static bool is_same_device(const rlo__wisdom *wisdom, const rlo_wisdom_record *record) {
+  return strcmp(record->device, wisdom->device) == 0 && strcmp(record->driver, wisdom->driver) == 0;
 }
 
 static rlo__wisdom_key key_of(const rlo_wisdom_record *record) {
-  return (rlo__wisdom_key){
-      .problem = {.high = record->problem[0], .low = record->problem[1]},
-      .alignment_bytes = record->alignment_bytes};
+  return (rlo__wisdom_key){.problem = {.high = record->problem[0], .low = record->problem[1]},
+                           .alignment_bytes = record->alignment_bytes};
 }
 
 typedef struct importer {
@@ -327,19 +303,15 @@ typedef struct importer {
 
 static void import_record(void *payload, const rlo_wisdom_record *record) {
   importer *into = payload;
-  const rlo__family *family =
-      rlo__family_find(record->device_class, record->family);
+  const rlo__family *family = rlo__family_find(record->device_class, record->family);
   const rlo__schedule *schedule = rlo__schedule_find(record->schedule);
-  if (!is_same_device(into->wisdom, record) ||
-      record->table != into->wisdom->table_hash || family == NULL ||
-      schedule == NULL) {
+  if (!is_same_device(into->wisdom, record) || record->table != into->wisdom->table_hash ||
+      family == NULL || schedule == NULL) {
     ++into->count.num_ignored;
     return;
   }
-  rlo__wisdom_entry entry = {.key = key_of(record),
-                             .family = family,
-                             .schedule = schedule,
-                             .fraction = record->fraction};
+  rlo__wisdom_entry entry = {
+      .key = key_of(record), .family = family, .schedule = schedule, .fraction = record->fraction};
   snprintf(entry.note, sizeof entry.note, "%s", record->note);
   if (into->status == RLO_OK) {
     into->status = rlo__wisdom_put(into->wisdom, &entry);
@@ -347,9 +319,7 @@ static void import_record(void *payload, const rlo_wisdom_record *record) {
   into->count.num_taken += into->status == RLO_OK;
 }
 
-rlo_status rlo__wisdom_import(rlo__wisdom *wisdom,
-                              const char *text,
-                              size_t num_bytes,
+rlo_status rlo__wisdom_import(rlo__wisdom *wisdom, const char *text, size_t num_bytes,
                               rlo__wisdom_count *out_count) {
   importer into = {.wisdom = wisdom, .status = RLO_OK};
   *out_count = into.count;
@@ -366,9 +336,8 @@ static int64_t fraction_units(double fraction) {
   if (!(fraction > 0.0)) {
     return 0;
   }
-  return fraction < (double)MAX_FRACTION
-             ? (int64_t)(fraction * (double)FRACTION_UNITS + 0.5)
-             : (int64_t)MAX_FRACTION * FRACTION_UNITS;
+  return fraction < (double)MAX_FRACTION ? (int64_t)(fraction * (double)FRACTION_UNITS + 0.5)
+                                         : (int64_t)MAX_FRACTION * FRACTION_UNITS;
 }
 
 typedef struct exporter {
@@ -384,62 +353,45 @@ typedef struct exporter {
 static void print(exporter *to, const rlo_wisdom_record *record) {
   char device[sizeof to->device];
   const int64_t units = fraction_units(record->fraction);
-  snprintf(device,
-           sizeof device,
-           "device\t%s\t%s\t%016" PRIx64 "\n",
-           record->device,
-           record->driver,
-           record->table);
+  snprintf(device, sizeof device, "device\t%s\t%s\t%016" PRIx64 "\n", record->device,
+           record->driver, record->table);
   if (strcmp(device, to->device) != 0) {
     memcpy(to->device, device, sizeof device);
     rlo__str_append(to->out, device);
   }
-  rlo__str_printf(to->out,
-                  "%016" PRIx64 "%016" PRIx64
-                  "\t%lld\t%lld.%03lld\t%s\t%s\t%s\t%s\n",
-                  record->problem[0],
-                  record->problem[1],
-                  (long long)record->alignment_bytes,
-                  (long long)(units / FRACTION_UNITS),
-                  (long long)(units % FRACTION_UNITS),
-                  class_name(record->device_class),
-                  record->family,
-                  record->schedule,
-                  record->note);
+  rlo__str_printf(to->out, "%016" PRIx64 "%016" PRIx64 "\t%lld\t%lld.%03lld\t%s\t%s\t%s\t%s\n",
+                  record->problem[0], record->problem[1], (long long)record->alignment_bytes,
+                  (long long)(units / FRACTION_UNITS), (long long)(units % FRACTION_UNITS),
+                  class_name(record->device_class), record->family, record->schedule, record->note);
 }
 
 static void keep_record(void *payload, const rlo_wisdom_record *record) {
   exporter *to = payload;
   const rlo__wisdom_key key = key_of(record);
   const bool is_own = is_same_device(to->wisdom, record);
-  if (!is_own || (record->table == to->wisdom->table_hash &&
-                  rlo__wisdom_find(to->wisdom, &key) == NULL)) {
+  if (!is_own ||
+      (record->table == to->wisdom->table_hash && rlo__wisdom_find(to->wisdom, &key) == NULL)) {
     print(to, record);
     to->num_own += is_own;
   }
 }
 
-rlo_status rlo__wisdom_export(const rlo__wisdom *wisdom,
-                              const char *others,
-                              size_t others_bytes,
+rlo_status rlo__wisdom_export(const rlo__wisdom *wisdom, const char *others, size_t others_bytes,
                               rlo__str *out_text) {
-  exporter to = {
-      .wisdom = wisdom, .out = out_text, .num_own = wisdom->entries.count};
+  exporter to = {.wisdom = wisdom, .out = out_text, .num_own = wisdom->entries.count};
   rlo__str_append(out_text, TITLE "\n");
-  for (rlo__wisdom_entry *entry = rlo__table_oldest(&wisdom->entries);
-       entry != NULL;
+  for (rlo__wisdom_entry *entry = rlo__table_oldest(&wisdom->entries); entry != NULL;
        entry = rlo__table_newer(&wisdom->entries, entry)) {
-    const rlo_wisdom_record record = {
-        .device = wisdom->device,
-        .driver = wisdom->driver,
-        .table = wisdom->table_hash,
-        .problem = {entry->key.problem.high, entry->key.problem.low},
-        .alignment_bytes = entry->key.alignment_bytes,
-        .fraction = entry->fraction,
-        .device_class = entry->family->device_class,
-        .family = entry->family->name,
-        .schedule = entry->schedule->name,
-        .note = entry->note};
+    const rlo_wisdom_record record = {.device = wisdom->device,
+                                      .driver = wisdom->driver,
+                                      .table = wisdom->table_hash,
+                                      .problem = {entry->key.problem.high, entry->key.problem.low},
+                                      .alignment_bytes = entry->key.alignment_bytes,
+                                      .fraction = entry->fraction,
+                                      .device_class = entry->family->device_class,
+                                      .family = entry->family->name,
+                                      .schedule = entry->schedule->name,
+                                      .note = entry->note};
     print(&to, &record);
   }
   if (others != NULL) {

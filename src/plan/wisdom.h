@@ -41,9 +41,7 @@ typedef struct rlo__wisdom {
 
 /** Initializes a wisdom without entries. Control characters in the names become
  *  blanks. */
-void rlo__wisdom_init(const char *device,
-                      const char *driver,
-                      uint64_t table_hash,
+void rlo__wisdom_init(const char *device, const char *driver, uint64_t table_hash,
                       rlo__wisdom *out_wisdom);
 
 /** Frees the entries. A zeroed wisdom is legal. */
@@ -51,24 +49,19 @@ void rlo__wisdom_deinit(rlo__wisdom *wisdom);
 
 /** The key of a canonical problem for kernels of a class. The query's device
  *  and schedule are not part of it. */
-rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query,
-                                   rlo_device_class device_class);
+rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query, rlo_device_class device_class);
 
 /** The entry of a key, borrowed until the next change; NULL if there is none.
  */
-const rlo__wisdom_entry *rlo__wisdom_find(const rlo__wisdom *wisdom,
-                                          const rlo__wisdom_key *key);
+const rlo__wisdom_entry *rlo__wisdom_find(const rlo__wisdom *wisdom, const rlo__wisdom_key *key);
 
 /** Adds a copy of an entry, replacing that of the same key. @return RLO_OK;
  *  RLO_OUT_OF_RANGE beyond RLO__WISDOM_MAX_ENTRIES; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
-                                         const rlo__wisdom_entry *entry);
+RLO_NODISCARD rlo_status rlo__wisdom_put(rlo__wisdom *wisdom, const rlo__wisdom_entry *entry);
 
 /** Makes the entry of a canonical problem, with its key and note. */
-rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query,
-                                       const rlo__family *family,
-                                       const rlo__schedule *schedule,
-                                       double fraction);
+rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query, const rlo__family *family,
+                                       const rlo__schedule *schedule, double fraction);
 
 /** Counts of imported records. */
 typedef struct rlo__wisdom_count {
@@ -84,9 +77,7 @@ typedef struct rlo__wisdom_count {
  * @return RLO_OK; RLO_PARSE; or the status of rlo__wisdom_put, after the
  * records before the one that failed.
  */
-RLO_NODISCARD rlo_status rlo__wisdom_import(rlo__wisdom *wisdom,
-                                            const char *text,
-                                            size_t num_bytes,
+RLO_NODISCARD rlo_status rlo__wisdom_import(rlo__wisdom *wisdom, const char *text, size_t num_bytes,
                                             rlo__wisdom_count *out_count);
 
 /**
@@ -97,9 +88,7 @@ RLO_NODISCARD rlo_status rlo__wisdom_import(rlo__wisdom *wisdom,
  * @return RLO_OK; RLO_PARSE if `others` is no wisdom; RLO_OUT_OF_RANGE beyond
  *         RLO__WISDOM_MAX_ENTRIES records about this device.
  */
-RLO_NODISCARD rlo_status rlo__wisdom_export(const rlo__wisdom *wisdom,
-                                            const char *others,
-                                            size_t others_bytes,
-                                            rlo__str *out_text);
+RLO_NODISCARD rlo_status rlo__wisdom_export(const rlo__wisdom *wisdom, const char *others,
+                                            size_t others_bytes, rlo__str *out_text);
 
 #endif

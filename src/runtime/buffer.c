@@ -25,35 +25,25 @@ static rlo_status reserve(rlo_context *context, int64_t bytes) {
       return RLO_FAIL(RLO_OUT_OF_MEMORY,
                       "a buffer of %lld bytes exceeds the budget: %lld of %lld "
                       "bytes are in use",
-                      (long long)bytes,
-                      (long long)held,
-                      (long long)context->memory_budget_bytes);
+                      (long long)bytes, (long long)held, (long long)context->memory_budget_bytes);
     }
-  } while (!atomic_compare_exchange_weak(
-      &context->buffer_bytes, &held, held + bytes));
+  } while (!atomic_compare_exchange_weak(&context->buffer_bytes, &held, held + bytes));
   return RLO_OK;
 }
 
-rlo_status rlo__context_check_buffer(const rlo_context *context,
-                                     int64_t bytes) {
+rlo_status rlo__context_check_buffer(const rlo_context *context, int64_t bytes) {
   if (bytes > context->device_info.max_allocation_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY,
-                    "a buffer of %lld bytes; %s allows %lld at once",
-                    (long long)bytes,
-                    context->device_name,
+    return RLO_FAIL(RLO_OUT_OF_MEMORY, "a buffer of %lld bytes; %s allows %lld at once",
+                    (long long)bytes, context->device_name,
                     (long long)context->device_info.max_allocation_bytes);
   }
   return RLO_OK;
 }
 
-static rlo_status create(rlo_context *context,
-                         cl_mem_flags flags,
-                         int64_t bytes,
+static rlo_status create(rlo_context *context, cl_mem_flags flags, int64_t bytes,
                          cl_mem *out_buffer) {
   if (bytes < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a buffer of %lld bytes; at least 1",
-                    (long long)bytes);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a buffer of %lld bytes; at least 1", (long long)bytes);
   }
   *out_buffer = NULL;
   RLO_TRY(rlo__context_check_process(context));
@@ -69,14 +59,12 @@ static rlo_status create(rlo_context *context,
   }
   cl_int code = CL_SUCCESS;
   made->bytes = bytes;
-  made->buffer =
-      clCreateBuffer(context->cl_context, flags, (size_t)bytes, NULL, &code);
+  made->buffer = clCreateBuffer(context->cl_context, flags, (size_t)bytes, NULL, &code);
   status = rlo__cl_error_check("clCreateBuffer", code);
   if (status != RLO_OK) {
     atomic_fetch_sub(&context->buffer_bytes, bytes);
     rlo__free(made);
-    return rlo__status_prefix(
-        status, "a buffer of %lld bytes: ", (long long)bytes);
+    return rlo__status_prefix(status, "a buffer of %lld bytes: ", (long long)bytes);
   }
   *out_buffer = made->buffer;
   rlo__mutex_lock(&context->buffers_mutex);
@@ -85,18 +73,13 @@ static rlo_status create(rlo_context *context,
   return RLO_OK;
 }
 
-rlo_status rlo_buffer_create(rlo_context *context,
-                             int64_t bytes,
-                             cl_mem *out_buffer) {
+rlo_status rlo_buffer_create(rlo_context *context, int64_t bytes, cl_mem *out_buffer) {
   RLO_REQUIRE(context, out_buffer);
   return create(context, CL_MEM_READ_WRITE, bytes, out_buffer);
 }
 
-rlo_status rlo__buffer_create_mappable(rlo_context *context,
-                                       int64_t bytes,
-                                       cl_mem *out_buffer) {
-  return create(
-      context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, out_buffer);
+rlo_status rlo__buffer_create_mappable(rlo_context *context, int64_t bytes, cl_mem *out_buffer) {
+  return create(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, out_buffer);
 }
 
 void rlo_buffer_release(rlo_context *context, cl_mem buffer) {
@@ -105,8 +88,7 @@ void rlo_buffer_release(rlo_context *context, cl_mem buffer) {
   }
   /* Before the driver may use the handle for another buffer. */
   rlo__mutex_lock(&context->buffers_mutex);
-  rlo__buffer_record *known =
-      rlo__table_find(&context->buffers, hash_of(buffer), is_of, &buffer);
+  rlo__buffer_record *known = rlo__table_find(&context->buffers, hash_of(buffer), is_of, &buffer);
   if (known != NULL) {
     rlo__table_remove(&context->buffers, known);
   }

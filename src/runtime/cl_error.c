@@ -88,13 +88,9 @@ rlo_status rlo__cl_error_check(const char *cl_call, cl_int code) {
   if (code == CL_SUCCESS) {
     return RLO_OK;
   }
-  bool is_memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
-                   code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY;
-  return rlo__status_fail_cl(is_memory ? RLO_OUT_OF_MEMORY : RLO_DEVICE,
-                             cl_call,
-                             code,
-                             "%s failed with %s (%d)",
-                             cl_call,
-                             rlo__cl_error_name(code),
+  bool is_memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+                   code == CL_OUT_OF_HOST_MEMORY;
+  return rlo__status_fail_cl(is_memory ? RLO_OUT_OF_MEMORY : RLO_DEVICE, cl_call, code,
+                             "%s failed with %s (%d)", cl_call, rlo__cl_error_name(code),
                              (int)code);
 }

@@ -18,7 +18,6 @@ const char *rlo__cl_error_name(cl_int code);
 RLO_NODISCARD rlo_status rlo__cl_error_check(const char *cl_call, cl_int code);
 
 /** Calls a function that returns a cl_int: RLO_TRY(RLO_CL(clFlush, queue)); */
-#define RLO_CL(function, ...) \
-  rlo__cl_error_check(#function, function(__VA_ARGS__))
+#define RLO_CL(function, ...) rlo__cl_error_check(#function, function(__VA_ARGS__))
 
 #endif

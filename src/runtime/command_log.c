@@ -35,10 +35,8 @@ void rlo__command_log_add(cl_event event) {
   if (log->count == 0) {
     log->first_seconds = rlo__clock_seconds();
   }
-  if (rlo__array_reserve(&log->events,
-                         sizeof(cl_event),
-                         (size_t)log->count + 1,
-                         &log->capacity) != RLO_OK ||
+  if (rlo__array_reserve(&log->events, sizeof(cl_event), (size_t)log->count + 1, &log->capacity) !=
+          RLO_OK ||
       clRetainEvent(event) != CL_SUCCESS) {
     log->is_cut = true;
     return;
@@ -48,10 +46,7 @@ void rlo__command_log_add(cl_event event) {
 
 static bool has_succeeded(cl_event event) {
   cl_int execution = CL_COMPLETE;
-  if (clGetEventInfo(event,
-                     CL_EVENT_COMMAND_EXECUTION_STATUS,
-                     sizeof execution,
-                     &execution,
+  if (clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof execution, &execution,
                      NULL) != CL_SUCCESS) {
     return false;
   }
@@ -61,15 +56,12 @@ static bool has_succeeded(cl_event event) {
 
 static bool read_time(cl_event event, cl_profiling_info what, uint64_t *out) {
   cl_ulong nanos = 0;
-  bool is_known = clGetEventProfilingInfo(
-                      event, what, sizeof nanos, &nanos, NULL) == CL_SUCCESS;
+  bool is_known = clGetEventProfilingInfo(event, what, sizeof nanos, &nanos, NULL) == CL_SUCCESS;
   *out = nanos;
   return is_known;
 }
 
-bool rlo__commands_measure(const cl_event *events,
-                           int32_t count,
-                           rlo__command_times *out_times) {
+bool rlo__commands_measure(const cl_event *events, int32_t count, rlo__command_times *out_times) {
   rlo__command_times times = {0, 0, 0};
   bool is_known = count > 0;
   for (int32_t n = 0; is_known && n < count; ++n) {
@@ -77,8 +69,7 @@ bool rlo__commands_measure(const cl_event *events,
     uint64_t begin = 0;
     uint64_t end = 0;
     cl_event event = events[n];
-    is_known = has_succeeded(event) &&
-               read_time(event, CL_PROFILING_COMMAND_QUEUED, &queued) &&
+    is_known = has_succeeded(event) && read_time(event, CL_PROFILING_COMMAND_QUEUED, &queued) &&
                read_time(event, CL_PROFILING_COMMAND_START, &begin) &&
                read_time(event, CL_PROFILING_COMMAND_END, &end) && end >= begin;
     times.total += end - begin;

@@ -46,8 +46,6 @@ typedef struct rlo__command_times {
 
 /** Waits for commands. False if there are none, one has failed, or one is of a
  *  queue without CL_QUEUE_PROFILING_ENABLE. */
-bool rlo__commands_measure(const cl_event *events,
-                           int32_t count,
-                           rlo__command_times *out_times);
+bool rlo__commands_measure(const cl_event *events, int32_t count, rlo__command_times *out_times);
 
 #endif

@@ -30,8 +30,7 @@ rlo_status rlo__context_check_process(const rlo_context *context) {
                     "the context was created by process %ld and this is "
                     "process %ld: OpenCL does not survive fork; create a "
                     "context here, and none before fork",
-                    (long)context->pid,
-                    (long)pid);
+                    (long)context->pid, (long)pid);
   }
   return RLO_OK;
 }
@@ -40,29 +39,22 @@ rlo_status rlo__context_check_process(const rlo_context *context) {
 static rlo_status read_options(const rlo_context_options *options,
                                rlo_context_options *out_options) {
   rlo_context_options read = RLO_CONTEXT_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read("context options",
-                            "RLO_CONTEXT_OPTIONS_INIT",
-                            options,
-                            &read,
+  RLO_TRY(rlo__options_read("context options", "RLO_CONTEXT_OPTIONS_INIT", options, &read,
                             sizeof read));
   if (read.memory_budget_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a memory budget of %lld bytes is negative",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a memory budget of %lld bytes is negative",
                     (long long)read.memory_budget_bytes);
   }
   if (read.cache_limit_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a cache limit of %lld bytes is negative",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a cache limit of %lld bytes is negative",
                     (long long)read.cache_limit_bytes);
   }
   if (read.cache_limit_bytes == 0) {
     read.cache_limit_bytes = DEFAULT_CACHE_LIMIT_BYTES;
   }
   /* It is opened for each use, and the working directory may change. */
-  if (read.cache_dir != NULL && read.cache_dir[0] != '\0' &&
-      read.cache_dir[0] != '/') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the cache directory \"%s\" is not an absolute path",
+  if (read.cache_dir != NULL && read.cache_dir[0] != '\0' && read.cache_dir[0] != '/') {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the cache directory \"%s\" is not an absolute path",
                     read.cache_dir);
   }
   *out_options = read;
@@ -72,22 +64,18 @@ static rlo_status read_options(const rlo_context_options *options,
 /** Returns whether a device is part of one of the context's devices, and the
  *  driver accepts it there. PoCL names the whole device for contexts made of
  *  parts. */
-static bool is_part_of(cl_context context,
-                       const cl_device_id *devices,
-                       size_t num_devices,
+static bool is_part_of(cl_context context, const cl_device_id *devices, size_t num_devices,
                        cl_device_id device) {
   cl_device_id whole = device;
   size_t i = num_devices;
   while (i == num_devices && whole != NULL) {
     cl_device_id part = whole;
     whole = NULL;
-    (void)clGetDeviceInfo(
-        part, CL_DEVICE_PARENT_DEVICE, sizeof whole, &whole, NULL);
+    (void)clGetDeviceInfo(part, CL_DEVICE_PARENT_DEVICE, sizeof whole, &whole, NULL);
     for (i = 0; i < num_devices && devices[i] != whole; ++i) {
     }
   }
-  cl_command_queue queue =
-      whole != NULL ? clCreateCommandQueue(context, device, 0, NULL) : NULL;
+  cl_command_queue queue = whole != NULL ? clCreateCommandQueue(context, device, 0, NULL) : NULL;
   if (queue != NULL) {
     clReleaseCommandQueue(queue);
   }
@@ -98,12 +86,7 @@ static bool is_part_of(cl_context context,
 static rlo_status check_membership(cl_context context, cl_device_id device) {
   cl_device_id devices[MAX_DEVICES];
   size_t bytes = 0;
-  RLO_TRY(RLO_CL(clGetContextInfo,
-                 context,
-                 CL_CONTEXT_DEVICES,
-                 sizeof devices,
-                 devices,
-                 &bytes));
+  RLO_TRY(RLO_CL(clGetContextInfo, context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes));
   const size_t num_devices = bytes / sizeof devices[0];
   size_t i = 0;
   while (i < num_devices && devices[i] != device) {
@@ -115,51 +98,38 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the device (%s) is not one of the %zu devices of the "
                     "context",
-                    name,
-                    num_devices);
+                    name, num_devices);
   }
   return RLO_OK;
 }
 
 static rlo_status query_work_item_sizes(rlo_context *context) {
-  const cl_uint most = sizeof context->max_work_item_sizes /
-                       sizeof context->max_work_item_sizes[0];
+  const cl_uint most = sizeof context->max_work_item_sizes / sizeof context->max_work_item_sizes[0];
   cl_uint num_dimensions = 0;
-  RLO_TRY(RLO_CL(clGetDeviceInfo,
-                 context->cl_device,
-                 CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS,
-                 sizeof num_dimensions,
-                 &num_dimensions,
-                 NULL));
+  RLO_TRY(RLO_CL(clGetDeviceInfo, context->cl_device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS,
+                 sizeof num_dimensions, &num_dimensions, NULL));
   if (num_dimensions < 3 || num_dimensions > most) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the device has work-items of %u dimensions; 3 to 16 are "
                     "supported",
                     (unsigned)num_dimensions);
   }
-  return RLO_CL(clGetDeviceInfo,
-                context->cl_device,
-                CL_DEVICE_MAX_WORK_ITEM_SIZES,
+  return RLO_CL(clGetDeviceInfo, context->cl_device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
                 num_dimensions * sizeof context->max_work_item_sizes[0],
-                context->max_work_item_sizes,
-                NULL);
+                context->max_work_item_sizes, NULL);
 }
 
 static rlo_status init_planning(rlo_context *context) {
   char driver[128] = "";
   /* Without a version, or with one that is too long, drivers cannot be
    * distinguished. */
-  if (clGetDeviceInfo(
-          context->cl_device, CL_DRIVER_VERSION, sizeof driver, driver, NULL) !=
+  if (clGetDeviceInfo(context->cl_device, CL_DRIVER_VERSION, sizeof driver, driver, NULL) !=
       CL_SUCCESS) {
     snprintf(driver, sizeof driver, "unknown");
   }
   /* The same chip with another number of usable cores is another device. */
   char device[192];
-  snprintf(device,
-           sizeof device,
-           "%s, %d units",
-           context->device_name,
+  snprintf(device, sizeof device, "%s, %d units", context->device_name,
            (int)context->device_info.compute_units);
   rlo__wisdom_init(device, driver, rlo_wisdom_table(), &context->wisdom);
   RLO_TRY(rlo__rwlock_init(&context->wisdom_lock));
@@ -174,10 +144,8 @@ static void deinit_planning(rlo_context *context) {
   rlo__plan_memo_deinit(&context->memo);
 }
 
-rlo_status rlo_context_create(cl_context context,
-                              cl_device_id device,
-                              const rlo_context_options *options,
-                              rlo_context **out_context) {
+rlo_status rlo_context_create(cl_context context, cl_device_id device,
+                              const rlo_context_options *options, rlo_context **out_context) {
   RLO_REQUIRE(out_context);
   *out_context = NULL;
   RLO_REQUIRE(context, device);
@@ -201,8 +169,7 @@ rlo_status rlo_context_create(cl_context context,
   made->cl_device = device;
   RLO_TRY_GOTO(rlo__device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
-  rlo__device_get_string(
-      device, CL_DEVICE_NAME, made->device_name, sizeof made->device_name);
+  rlo__device_get_string(device, CL_DEVICE_NAME, made->device_name, sizeof made->device_name);
   RLO_TRY_GOTO(init_planning(made));
   rlo__table_init(&made->buffers, offsetof(rlo__buffer_record, node));
   RLO_TRY_GOTO(rlo__mutex_init(&made->buffers_mutex));
@@ -210,25 +177,15 @@ rlo_status rlo_context_create(cl_context context,
     int64_t memory_bytes = made->device_info.global_memory_bytes;
     made->memory_budget_bytes = memory_bytes - memory_bytes / 4;
   }
-  RLO_TRY_GOTO(rlo__disk_cache_create(read.cache_dir,
-                                      read.cache_limit_bytes,
-                                      geteuid(),
-                                      &made->log,
+  RLO_TRY_GOTO(rlo__disk_cache_create(read.cache_dir, read.cache_limit_bytes, geteuid(), &made->log,
                                       &made->disk));
   RLO_TRY_GOTO(rlo__worker_create(&made->worker));
-  const rlo__program_builder builder = {.context = context,
-                                        .device = device,
-                                        .log = &made->log,
-                                        .disk = made->disk};
-  RLO_TRY_GOTO(
-      rlo__program_cache_create(&builder, MAX_IDLE_PROGRAMS, &made->programs));
-  rlo__log(
-      &made->log,
-      RLO__LOG_INFO,
-      "context on %s: %d compute units, class %s",
-      made->device_name,
-      (int)made->device_info.compute_units,
-      made->device_info.device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU");
+  const rlo__program_builder builder = {
+      .context = context, .device = device, .log = &made->log, .disk = made->disk};
+  RLO_TRY_GOTO(rlo__program_cache_create(&builder, MAX_IDLE_PROGRAMS, &made->programs));
+  rlo__log(&made->log, RLO__LOG_INFO, "context on %s: %d compute units, class %s",
+           made->device_name, (int)made->device_info.compute_units,
+           made->device_info.device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU");
   *out_context = made;
   return RLO_OK;
 fail:
@@ -236,8 +193,7 @@ fail:
   return status;
 }
 
-rlo_status rlo_context_create_default(int32_t device_number,
-                                      const rlo_context_options *options,
+rlo_status rlo_context_create_default(int32_t device_number, const rlo_context_options *options,
                                       rlo_context **out_context) {
   RLO_REQUIRE(out_context);
   *out_context = NULL;
@@ -250,8 +206,7 @@ rlo_status rlo_context_create_default(int32_t device_number,
     status = RLO_FAIL(RLO_NOT_FOUND,
                       "there is no device %d: the %d found are numbered from "
                       "0, and -1 is the default",
-                      (int)device_number,
-                      (int)count);
+                      (int)device_number, (int)count);
     goto fail;
   }
   const rlo_device_entry *entry = &entries[0];
@@ -260,13 +215,12 @@ rlo_status rlo_context_create_default(int32_t device_number,
       entry = &entries[i];
     }
   }
-  const cl_context_properties properties[] = {
-      CL_CONTEXT_PLATFORM, (cl_context_properties)entry->platform, 0};
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              (cl_context_properties)entry->platform, 0};
   cl_int code = CL_SUCCESS;
   context = clCreateContext(properties, 1, &entry->device, NULL, NULL, &code);
   RLO_TRY_GOTO(rlo__cl_error_check("clCreateContext", code));
-  RLO_TRY_GOTO(
-      rlo_context_create(context, entry->device, options, out_context));
+  RLO_TRY_GOTO(rlo_context_create(context, entry->device, options, out_context));
 fail:
   if (context != NULL) {
     clReleaseContext(context);
@@ -291,8 +245,7 @@ static void forget_buffers(rlo_context *context) {
 }
 
 void rlo__context_unref(rlo_context *context) {
-  if (atomic_fetch_sub_explicit(
-          &context->num_references, 1, memory_order_acq_rel) != 1) {
+  if (atomic_fetch_sub_explicit(&context->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
   if (getpid() != context->pid) {
@@ -316,16 +269,14 @@ void rlo__context_unref(rlo_context *context) {
 
 rlo_context *rlo_context_retain(rlo_context *context) {
   if (context != NULL) {
-    atomic_fetch_add_explicit(
-        &context->num_user_references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&context->num_user_references, 1, memory_order_relaxed);
   }
   return context;
 }
 
 void rlo_context_release(rlo_context *context) {
   if (context == NULL ||
-      atomic_fetch_sub_explicit(
-          &context->num_user_references, 1, memory_order_acq_rel) != 1) {
+      atomic_fetch_sub_explicit(&context->num_user_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
   if (getpid() == context->pid) {
@@ -346,18 +297,13 @@ const rlo_device_info *rlo_context_device_info(const rlo_context *context) {
   return context != NULL ? &context->device_info : NULL;
 }
 
-rlo_status rlo_context_get_stats(const rlo_context *context,
-                                 rlo_context_stats *out_stats) {
+rlo_status rlo_context_get_stats(const rlo_context *context, rlo_context_stats *out_stats) {
   RLO_REQUIRE(context, out_stats);
-  rlo_context_stats stats = {.launches = atomic_load_explicit(
-                                 &context->launches, memory_order_relaxed),
-                             .buffer_bytes = atomic_load_explicit(
-                                 &context->buffer_bytes, memory_order_relaxed)};
+  rlo_context_stats stats = {
+      .launches = atomic_load_explicit(&context->launches, memory_order_relaxed),
+      .buffer_bytes = atomic_load_explicit(&context->buffer_bytes, memory_order_relaxed)};
   rlo__program_cache_get_stats(context->programs, &stats);
   rlo__disk_cache_get_stats(context->disk, &stats);
-  return rlo__report_write("context stats",
-                           "RLO_CONTEXT_STATS_INIT",
-                           &stats,
-                           out_stats,
+  return rlo__report_write("context stats", "RLO_CONTEXT_STATS_INIT", &stats, out_stats,
                            sizeof stats);
 }

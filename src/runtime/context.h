@@ -65,8 +65,7 @@ void rlo__context_unref(rlo_context *context);
 
 /** Creates a buffer that the host maps often: in memory that it reaches without
  *  a copy, where the device has such. @return as rlo_buffer_create. */
-RLO_NODISCARD rlo_status rlo__buffer_create_mappable(rlo_context *context,
-                                                     int64_t bytes,
+RLO_NODISCARD rlo_status rlo__buffer_create_mappable(rlo_context *context, int64_t bytes,
                                                      cl_mem *out_buffer);
 
 /** RLO_OK in the process that made the context; RLO_UNSUPPORTED in a child of
@@ -75,7 +74,6 @@ RLO_NODISCARD rlo_status rlo__context_check_process(const rlo_context *context);
 
 /** RLO_OK if the device allows buffers of so many bytes; RLO_OUT_OF_MEMORY.
  *  Some drivers return larger ones and crash later. */
-RLO_NODISCARD rlo_status rlo__context_check_buffer(const rlo_context *context,
-                                                   int64_t bytes);
+RLO_NODISCARD rlo_status rlo__context_check_buffer(const rlo_context *context, int64_t bytes);
 
 #endif

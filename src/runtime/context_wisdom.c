@@ -11,26 +11,20 @@ enum {
   MAX_FILE_BYTES = 64 << 20
 };
 
-rlo_status rlo_context_import_wisdom(rlo_context *context,
-                                     const char *text,
-                                     size_t num_bytes,
-                                     int32_t *out_taken,
-                                     int32_t *out_ignored) {
+rlo_status rlo_context_import_wisdom(rlo_context *context, const char *text, size_t num_bytes,
+                                     int32_t *out_taken, int32_t *out_ignored) {
   RLO_REQUIRE(context);
   RLO_REQUIRE_LIST(text, num_bytes);
   rlo__wisdom_count count = {0};
   rlo__rwlock_lock_write(&context->wisdom_lock);
-  rlo_status status =
-      rlo__wisdom_import(&context->wisdom, text, num_bytes, &count);
+  rlo_status status = rlo__wisdom_import(&context->wisdom, text, num_bytes, &count);
   rlo__rwlock_unlock(&context->wisdom_lock);
   rlo__plan_memo_clear(&context->memo);
   RLO_TRY(status);
-  rlo__log(&context->log,
-           RLO__LOG_INFO,
+  rlo__log(&context->log, RLO__LOG_INFO,
            "wisdom: %d records taken, %d of another device, driver or table "
            "ignored",
-           (int)count.num_taken,
-           (int)count.num_ignored);
+           (int)count.num_taken, (int)count.num_ignored);
   if (out_taken != NULL) {
     *out_taken = count.num_taken;
   }
@@ -45,9 +39,7 @@ static rlo__rwlock *lock_of(const rlo_context *context) {
   return (rlo__rwlock *)(uintptr_t)&context->wisdom_lock;
 }
 
-size_t rlo_context_export_wisdom(const rlo_context *context,
-                                 char *buffer,
-                                 size_t capacity) {
+size_t rlo_context_export_wisdom(const rlo_context *context, char *buffer, size_t capacity) {
   rlo__str text = rlo__str_over(buffer, capacity);
   rlo_status status = RLO_OK;
   if (context != NULL) {
@@ -58,19 +50,15 @@ size_t rlo_context_export_wisdom(const rlo_context *context,
   return status == RLO_OK ? text.length : 0;
 }
 
-rlo_status rlo_context_load_wisdom(rlo_context *context,
-                                   const char *path,
-                                   int32_t *out_taken,
+rlo_status rlo_context_load_wisdom(rlo_context *context, const char *path, int32_t *out_taken,
                                    int32_t *out_ignored) {
   RLO_REQUIRE(context, path);
   char *text = NULL;
   size_t num_bytes = 0;
   RLO_TRY(rlo__file_read(path, MAX_FILE_BYTES, &text, &num_bytes));
-  rlo_status status = rlo_context_import_wisdom(
-      context, text, num_bytes, out_taken, out_ignored);
+  rlo_status status = rlo_context_import_wisdom(context, text, num_bytes, out_taken, out_ignored);
   rlo__free(text);
-  return status == RLO_PARSE ? rlo__status_prefix(status, "%s: ", path)
-                             : status;
+  return status == RLO_PARSE ? rlo__status_prefix(status, "%s: ", path) : status;
 }
 
 rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path) {
@@ -107,12 +95,9 @@ void rlo_context_clear_wisdom(rlo_context *context) {
   }
 }
 
-rlo_status rlo_context_explain(rlo_context *context,
-                               const rlo_problem *problem,
-                               const rlo_plan_options *options,
-                               int64_t src_alignment_bytes,
-                               int64_t dst_alignment_bytes,
-                               rlo_plan_report **out_report) {
+rlo_status rlo_context_explain(rlo_context *context, const rlo_problem *problem,
+                               const rlo_plan_options *options, int64_t src_alignment_bytes,
+                               int64_t dst_alignment_bytes, rlo_plan_report **out_report) {
   RLO_REQUIRE(context, problem, out_report);
   rlo__rwlock_lock_read(&context->wisdom_lock);
   const rlo__plan_request request = {.device = &context->device_info,

@@ -9,8 +9,7 @@
  * rlo__free. Exactly one entry is the default.
  * @return as rlo_device_list; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__device_list(rlo_device_entry **out_entries,
-                                          int32_t *out_count);
+RLO_NODISCARD rlo_status rlo__device_list(rlo_device_entry **out_entries, int32_t *out_count);
 
 /** Which kernels suit a device. Recognized by names, as there is no query. */
 typedef enum rlo__device_kind {
@@ -25,8 +24,7 @@ typedef enum rlo__device_kind {
   RLO__KIND_GPU
 } rlo__device_kind;
 
-rlo__device_kind rlo__device_find_kind(const char *platform_name,
-                                       const char *device_name,
+rlo__device_kind rlo__device_find_kind(const char *platform_name, const char *device_name,
                                        cl_device_type type);
 
 /** Facts that a driver reports of a device, beside sizes. */
@@ -60,13 +58,9 @@ rlo_status rlo__device_query(cl_device_id device, rlo_device_info *out_info);
 
 /** Reads a string of a device or a platform: truncated to fit, empty if there
  * is none. */
-void rlo__device_get_string(cl_device_id device,
-                            cl_device_info what,
-                            char *text,
+void rlo__device_get_string(cl_device_id device, cl_device_info what, char *text,
                             size_t text_bytes);
-void rlo__platform_get_string(cl_platform_id platform,
-                              cl_platform_info what,
-                              char *text,
+void rlo__platform_get_string(cl_platform_id platform, cl_platform_info what, char *text,
                               size_t text_bytes);
 
 #endif

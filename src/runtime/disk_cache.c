@@ -30,19 +30,14 @@ rlo__hash128 rlo__cache_entry_hash(const void *data, size_t bytes) {
   return rlo__hash_finish(&hash);
 }
 
-void rlo__cache_key_print_hash(const void *data,
-                               size_t bytes,
+void rlo__cache_key_print_hash(const void *data, size_t bytes,
                                char out_text[RLO__DISK_CACHE_NAME_CHARS + 1]) {
   const rlo__hash128 hash = rlo__cache_entry_hash(data, bytes);
-  (void)snprintf(out_text,
-                 RLO__DISK_CACHE_NAME_CHARS + 1,
-                 "%016" PRIx64 "%016" PRIx64,
-                 hash.high,
+  (void)snprintf(out_text, RLO__DISK_CACHE_NAME_CHARS + 1, "%016" PRIx64 "%016" PRIx64, hash.high,
                  hash.low);
 }
 
-rlo_status rlo__cache_key_init(const char *const *strings,
-                               size_t num_strings,
+rlo_status rlo__cache_key_init(const char *const *strings, size_t num_strings,
                                rlo__cache_key *out_key) {
   memset(out_key, 0, sizeof *out_key);
   rlo__str text = rlo__str_growing();
@@ -62,25 +57,19 @@ void rlo__cache_key_deinit(rlo__cache_key *key) {
 
 /* ------------------------------------------------------------------ entries */
 
-rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
-                                   const void *payload,
-                                   size_t payload_bytes,
-                                   rlo__str *out_entry) {
+rlo_status rlo__cache_entry_encode(const rlo__cache_key *key, const void *payload,
+                                   size_t payload_bytes, rlo__str *out_entry) {
   *out_entry = rlo__str_growing();
   rlo__str_append_bytes(out_entry, key->text, key->bytes);
   rlo__str_append_bytes(out_entry, payload, payload_bytes);
   RLO_TRY(rlo__str_status(out_entry));
-  const rlo__hash128 hash =
-      rlo__cache_entry_hash(rlo__str_text(out_entry), out_entry->length);
+  const rlo__hash128 hash = rlo__cache_entry_hash(rlo__str_text(out_entry), out_entry->length);
   rlo__str_append_bytes(out_entry, (const char *)&hash, sizeof hash);
   return rlo__str_status(out_entry);
 }
 
-rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
-                                   const uint8_t *data,
-                                   size_t bytes,
-                                   const uint8_t **out_payload,
-                                   size_t *out_payload_bytes) {
+rlo_status rlo__cache_entry_decode(const rlo__cache_key *key, const uint8_t *data, size_t bytes,
+                                   const uint8_t **out_payload, size_t *out_payload_bytes) {
   rlo__hash128 hash;
   *out_payload = NULL;
   *out_payload_bytes = 0;
@@ -149,18 +138,14 @@ static rlo_status choose_path(const char *path, char **out_path) {
   return *out_path == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
 }
 
-rlo_status rlo__disk_cache_create(const char *path,
-                                  int64_t limit_bytes,
-                                  uid_t owner,
-                                  const rlo__log_sink *log,
-                                  rlo__disk_cache **out_cache) {
+rlo_status rlo__disk_cache_create(const char *path, int64_t limit_bytes, uid_t owner,
+                                  const rlo__log_sink *log, rlo__disk_cache **out_cache) {
   *out_cache = NULL;
   rlo__disk_cache *cache = rlo__alloc(sizeof *cache);
   if (cache == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *cache =
-      (rlo__disk_cache){.limit_bytes = limit_bytes, .owner = owner, .log = log};
+  *cache = (rlo__disk_cache){.limit_bytes = limit_bytes, .owner = owner, .log = log};
   rlo_status status = choose_path(path, &cache->path);
   if (status != RLO_OK) {
     rlo__disk_cache_destroy(cache);
@@ -181,8 +166,7 @@ bool rlo__disk_cache_is_on(const rlo__disk_cache *cache) {
   return cache != NULL && cache->path != NULL;
 }
 
-void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
-                               rlo_context_stats *stats) {
+void rlo__disk_cache_get_stats(const rlo__disk_cache *cache, rlo_context_stats *stats) {
   stats->disk_hits = atomic_load(&cache->num_hits);
   stats->disk_misses = atomic_load(&cache->num_misses);
   stats->disk_rejects = atomic_load(&cache->num_rejects);
@@ -191,23 +175,17 @@ void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
 
 /** Opens the directory. Failures are logged once; a directory that does not
  *  exist is no failure. */
-static bool open_directory(rlo__disk_cache *cache,
-                           bool creates,
-                           rlo__directory *out_directory) {
+static bool open_directory(rlo__disk_cache *cache, bool creates, rlo__directory *out_directory) {
   if (cache->path == NULL) {
     return false;
   }
-  rlo_status status =
-      rlo__directory_open(cache->path, cache->owner, creates, out_directory);
+  rlo_status status = rlo__directory_open(cache->path, cache->owner, creates, out_directory);
   if (status == RLO_OK) {
     return true;
   }
   if ((status != RLO_NOT_FOUND || creates) &&
-      !atomic_exchange_explicit(
-          &cache->has_complained, true, memory_order_relaxed)) {
-    rlo__log(cache->log,
-             RLO__LOG_WARNING,
-             "compiled programs are not stored: %s",
+      !atomic_exchange_explicit(&cache->has_complained, true, memory_order_relaxed)) {
+    rlo__log(cache->log, RLO__LOG_WARNING, "compiled programs are not stored: %s",
              rlo_error_last()->message);
   }
   return false;
@@ -215,8 +193,7 @@ static bool open_directory(rlo__disk_cache *cache,
 
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
   rlo__directory directory;
-  bool is_usable =
-      rlo__disk_cache_is_on(cache) && open_directory(cache, true, &directory);
+  bool is_usable = rlo__disk_cache_is_on(cache) && open_directory(cache, true, &directory);
   if (is_usable) {
     rlo__directory_close(&directory);
   }
@@ -225,23 +202,17 @@ bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
 
 /* ------------------------------------------------------------------ reading */
 
-static void remove_entry(rlo__disk_cache *cache,
-                         const rlo__directory *directory,
-                         const rlo__cache_key *key,
-                         const char *why) {
+static void remove_entry(rlo__disk_cache *cache, const rlo__directory *directory,
+                         const rlo__cache_key *key, const char *why) {
   count(&cache->num_rejects);
-  rlo__log(cache->log,
-           RLO__LOG_WARNING,
-           "entry %s of the disk cache is not used: %s",
-           key->name,
+  rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of the disk cache is not used: %s", key->name,
            why);
   if (rlo__directory_remove(directory, key->name) != RLO_OK) {
     rlo__log(cache->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
   }
 }
 
-bool rlo__disk_cache_load(rlo__disk_cache *cache,
-                          const rlo__cache_key *key,
+bool rlo__disk_cache_load(rlo__disk_cache *cache, const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found) {
   *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
   rlo__directory directory;
@@ -251,13 +222,10 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
   }
   char *data = NULL;
   size_t bytes = 0;
-  rlo_status status = rlo__directory_read(
-      &directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
+  rlo_status status =
+      rlo__directory_read(&directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
   if (status == RLO_OK) {
-    status = rlo__cache_entry_decode(key,
-                                     (const uint8_t *)data,
-                                     bytes,
-                                     &out_found->payload,
+    status = rlo__cache_entry_decode(key, (const uint8_t *)data, bytes, &out_found->payload,
                                      &out_found->payload_bytes);
   }
   if (status == RLO_OK) {
@@ -267,8 +235,7 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
   } else {
     rlo__free(data);
     /* An entry that is missing or cannot be read just now is not at fault. */
-    if (status == RLO_NOT_FOUND || status == RLO_OUT_OF_MEMORY ||
-        status == RLO_IO) {
+    if (status == RLO_NOT_FOUND || status == RLO_OUT_OF_MEMORY || status == RLO_IO) {
       count(&cache->num_misses);
     } else {
       remove_entry(cache, &directory, key, rlo_error_last()->message);
@@ -278,9 +245,7 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
   return status == RLO_OK;
 }
 
-void rlo__disk_cache_reject(rlo__disk_cache *cache,
-                            const rlo__cache_key *key,
-                            const char *why) {
+void rlo__disk_cache_reject(rlo__disk_cache *cache, const rlo__cache_key *key, const char *why) {
   rlo__directory directory;
   if (open_directory(cache, false, &directory)) {
     remove_entry(cache, &directory, key, why);
@@ -293,14 +258,11 @@ void rlo__disk_cache_reject(rlo__disk_cache *cache,
 /** Includes those of format 1, which have longer names. */
 static bool is_entry_name(const char *name) {
   size_t length = strlen(name);
-  return length >= RLO__DISK_CACHE_NAME_CHARS &&
-         strspn(name, "0123456789abcdef") == length;
+  return length >= RLO__DISK_CACHE_NAME_CHARS && strspn(name, "0123456789abcdef") == length;
 }
 
 static bool is_temp_name(const char *name) {
-  return strncmp(name,
-                 RLO__FILE_TEMP_PREFIX,
-                 sizeof RLO__FILE_TEMP_PREFIX - 1) == 0;
+  return strncmp(name, RLO__FILE_TEMP_PREFIX, sizeof RLO__FILE_TEMP_PREFIX - 1) == 0;
 }
 
 static int compare_times(const void *a, const void *b) {
@@ -311,16 +273,14 @@ static int compare_times(const void *a, const void *b) {
 
 /** Deletes old temporary files, and the entries unused for longest until there
  *  is room. */
-static rlo_status make_room(rlo__disk_cache *cache,
-                            const rlo__directory *directory,
+static rlo_status make_room(rlo__disk_cache *cache, const rlo__directory *directory,
                             int64_t needed_bytes) {
   rlo__directory_file *files = NULL;
   size_t num_files = 0;
   RLO_TRY(rlo__directory_list(directory, &files, &num_files));
   struct timespec now = {0, 0};
   (void)clock_gettime(CLOCK_REALTIME, &now);
-  int64_t temp_limit_nanos =
-      (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - TEMP_LIFE_NANOS;
+  int64_t temp_limit_nanos = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - TEMP_LIFE_NANOS;
   int64_t total_bytes = 0;
   for (size_t i = 0; i < num_files; ++i) {
     total_bytes += is_entry_name(files[i].name) ? files[i].bytes : 0;
@@ -333,8 +293,7 @@ static rlo_status make_room(rlo__disk_cache *cache,
       if (file->time_nanos < temp_limit_nanos) {
         status = rlo__directory_remove(directory, file->name);
       }
-    } else if (is_entry_name(file->name) &&
-               total_bytes > cache->limit_bytes - needed_bytes) {
+    } else if (is_entry_name(file->name) && total_bytes > cache->limit_bytes - needed_bytes) {
       total_bytes -= file->bytes;
       status = rlo__directory_remove(directory, file->name);
     }
@@ -343,50 +302,35 @@ static rlo_status make_room(rlo__disk_cache *cache,
   return status;
 }
 
-static rlo_status store(rlo__disk_cache *cache,
-                        const rlo__directory *directory,
-                        const rlo__cache_key *key,
-                        const rlo__str *entry) {
-  const int64_t most_bytes =
-      rlo__min(cache->limit_bytes, RLO__DISK_CACHE_MAX_ENTRY_BYTES);
+static rlo_status store(rlo__disk_cache *cache, const rlo__directory *directory,
+                        const rlo__cache_key *key, const rlo__str *entry) {
+  const int64_t most_bytes = rlo__min(cache->limit_bytes, RLO__DISK_CACHE_MAX_ENTRY_BYTES);
   if (entry->length > (uint64_t)most_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "it takes %zu bytes; the limit is %lld",
-                    entry->length,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "it takes %zu bytes; the limit is %lld", entry->length,
                     (long long)most_bytes);
   }
   RLO_TRY(make_room(cache, directory, (int64_t)entry->length));
-  RLO_TRY(rlo__directory_write(
-      directory, key->name, rlo__str_text(entry), entry->length));
+  RLO_TRY(rlo__directory_write(directory, key->name, rlo__str_text(entry), entry->length));
   count(&cache->num_writes);
-  rlo__log(cache->log,
-           RLO__LOG_DEBUG,
-           "entry %s of the disk cache: %zu bytes written",
-           key->name,
+  rlo__log(cache->log, RLO__LOG_DEBUG, "entry %s of the disk cache: %zu bytes written", key->name,
            entry->length);
   return RLO_OK;
 }
 
-void rlo__disk_cache_store(rlo__disk_cache *cache,
-                           const rlo__cache_key *key,
-                           const void *payload,
+void rlo__disk_cache_store(rlo__disk_cache *cache, const rlo__cache_key *key, const void *payload,
                            size_t payload_bytes) {
   rlo__directory directory;
   rlo__str entry;
   if (!open_directory(cache, true, &directory)) {
     return;
   }
-  rlo_status status =
-      rlo__cache_entry_encode(key, payload, payload_bytes, &entry);
+  rlo_status status = rlo__cache_entry_encode(key, payload, payload_bytes, &entry);
   if (status == RLO_OK) {
     status = store(cache, &directory, key, &entry);
   }
   if (status != RLO_OK) {
-    rlo__log(cache->log,
-             RLO__LOG_WARNING,
-             "entry %s of the disk cache is not written: %s",
-             key->name,
-             rlo_error_last()->message);
+    rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of the disk cache is not written: %s",
+             key->name, rlo_error_last()->message);
   }
   rlo__str_deinit(&entry);
   rlo__directory_close(&directory);
@@ -396,33 +340,28 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
 
 /** Opens the directory at `path`, or the default one. @return also
  * RLO_NOT_FOUND if it does not exist. */
-static rlo_status find_directory(const char *path,
-                                 rlo_cache_info *info,
+static rlo_status find_directory(const char *path, rlo_cache_info *info,
                                  rlo__directory *out_directory) {
   char *used_path = NULL;
   RLO_TRY(choose_path(path, &used_path));
   rlo_status status = RLO_OK;
   if (used_path == NULL) {
-    status = RLO_FAIL(RLO_NOT_FOUND,
-                      "there is no cache directory%s",
+    status = RLO_FAIL(RLO_NOT_FOUND, "there is no cache directory%s",
                       path != NULL ? ""
                                    : ": neither XDG_CACHE_HOME nor HOME is an "
                                      "absolute path");
   } else if (used_path[0] != '/') {
-    status =
-        RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not an absolute path", used_path);
+    status = RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not an absolute path", used_path);
   } else {
     status = rlo__directory_open(used_path, geteuid(), false, out_directory);
   }
-  (void)snprintf(
-      info->path, sizeof info->path, "%s", used_path != NULL ? used_path : "");
+  (void)snprintf(info->path, sizeof info->path, "%s", used_path != NULL ? used_path : "");
   rlo__free(used_path);
   return status;
 }
 
 /** Counts the entries, and deletes them if `is_clearing`. */
-static rlo_status visit_entries(const rlo__directory *directory,
-                                bool is_clearing,
+static rlo_status visit_entries(const rlo__directory *directory, bool is_clearing,
                                 rlo_cache_info *info) {
   rlo__directory_file *files = NULL;
   size_t num_files = 0;
@@ -443,38 +382,29 @@ static rlo_status visit_entries(const rlo__directory *directory,
 
 /** Tells of the directory, and deletes its entries if `is_clearing`.
  *  @param out_info  may be NULL. */
-static rlo_status look(const char *path,
-                       bool is_clearing,
-                       rlo_cache_info *out_info) {
+static rlo_status look(const char *path, bool is_clearing, rlo_cache_info *out_info) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
   if (out_info != NULL) {
-    RLO_TRY(rlo__options_check_size(
-        "cache info", "RLO_CACHE_INFO_INIT", out_info, sizeof info));
+    RLO_TRY(rlo__options_check_size("cache info", "RLO_CACHE_INFO_INIT", out_info, sizeof info));
   }
   rlo__directory directory;
   rlo_status status = find_directory(path, &info, &directory);
-  if (status == RLO_OUT_OF_MEMORY ||
-      (is_clearing && status != RLO_OK && status != RLO_NOT_FOUND)) {
+  if (status == RLO_OUT_OF_MEMORY || (is_clearing && status != RLO_OK && status != RLO_NOT_FOUND)) {
     return status;
   }
   /* A directory that does not exist will be created. */
-  info.is_usable =
-      status == RLO_OK || (status == RLO_NOT_FOUND && info.path[0] != '\0');
+  info.is_usable = status == RLO_OK || (status == RLO_NOT_FOUND && info.path[0] != '\0');
   if (!info.is_usable) {
-    (void)snprintf(
-        info.reason, sizeof info.reason, "%s", rlo_error_last()->message);
+    (void)snprintf(info.reason, sizeof info.reason, "%s", rlo_error_last()->message);
   }
   if (status == RLO_OK) {
     status = visit_entries(&directory, is_clearing, &info);
     rlo__directory_close(&directory);
     RLO_TRY(status);
   }
-  return out_info != NULL ? rlo__report_write("cache info",
-                                              "RLO_CACHE_INFO_INIT",
-                                              &info,
-                                              out_info,
-                                              sizeof info)
-                          : RLO_OK;
+  return out_info != NULL
+             ? rlo__report_write("cache info", "RLO_CACHE_INFO_INIT", &info, out_info, sizeof info)
+             : RLO_OK;
 }
 
 rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {

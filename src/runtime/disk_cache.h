@@ -42,14 +42,12 @@ typedef struct rlo__cache_key {
 } rlo__cache_key;
 
 /** Prints a hash of bytes in hexadecimal digits. */
-void rlo__cache_key_print_hash(const void *data,
-                               size_t bytes,
+void rlo__cache_key_print_hash(const void *data, size_t bytes,
                                char out_text[RLO__DISK_CACHE_NAME_CHARS + 1]);
 
 /** Initializes a key; the caller calls rlo__cache_key_deinit.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__cache_key_init(const char *const *strings,
-                                             size_t num_strings,
+RLO_NODISCARD rlo_status rlo__cache_key_init(const char *const *strings, size_t num_strings,
                                              rlo__cache_key *out_key);
 
 /** Accepts a zeroed key. */
@@ -63,20 +61,16 @@ rlo__hash128 rlo__cache_entry_hash(const void *data, size_t bytes);
 
 /** Encodes an entry. *out_entry is to be released with rlo__str_deinit, on
  *  failure too. @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
-                                                 const void *payload,
-                                                 size_t payload_bytes,
-                                                 rlo__str *out_entry);
+RLO_NODISCARD rlo_status rlo__cache_entry_encode(const rlo__cache_key *key, const void *payload,
+                                                 size_t payload_bytes, rlo__str *out_entry);
 
 /**
  * Finds the payload in an entry, exactly as it was stored.
  * @param out_payload  points into `data`.
  * @return RLO_OK; RLO_DATA_LOSS if the entry is damaged or has another key.
  */
-RLO_NODISCARD rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
-                                                 const uint8_t *data,
-                                                 size_t bytes,
-                                                 const uint8_t **out_payload,
+RLO_NODISCARD rlo_status rlo__cache_entry_decode(const rlo__cache_key *key, const uint8_t *data,
+                                                 size_t bytes, const uint8_t **out_payload,
                                                  size_t *out_payload_bytes);
 
 /* ------------------------------------------------------------ the directory */
@@ -99,9 +93,7 @@ RLO_NODISCARD rlo_status rlo__disk_cache_default_path(char **out_path);
  * @param log          borrowed, must outlive the cache; may be NULL.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__disk_cache_create(const char *path,
-                                                int64_t limit_bytes,
-                                                uid_t owner,
+RLO_NODISCARD rlo_status rlo__disk_cache_create(const char *path, int64_t limit_bytes, uid_t owner,
                                                 const rlo__log_sink *log,
                                                 rlo__disk_cache **out_cache);
 
@@ -126,23 +118,17 @@ typedef struct rlo__disk_cache_found {
 
 /** Looks for an entry. Returns true with *out_found; deletes a damaged entry.
  *  Threads: safe, as for all functions below. */
-bool rlo__disk_cache_load(rlo__disk_cache *cache,
-                          const rlo__cache_key *key,
+bool rlo__disk_cache_load(rlo__disk_cache *cache, const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found);
 
 /** Deletes an entry that the driver rejected. Logs `why`. */
-void rlo__disk_cache_reject(rlo__disk_cache *cache,
-                            const rlo__cache_key *key,
-                            const char *why);
+void rlo__disk_cache_reject(rlo__disk_cache *cache, const rlo__cache_key *key, const char *why);
 
 /** Writes an entry. Deletes the entries unused for longest until it fits. */
-void rlo__disk_cache_store(rlo__disk_cache *cache,
-                           const rlo__cache_key *key,
-                           const void *payload,
+void rlo__disk_cache_store(rlo__disk_cache *cache, const rlo__cache_key *key, const void *payload,
                            size_t payload_bytes);
 
 /** Sets the counters of the disk cache. */
-void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
-                               rlo_context_stats *stats);
+void rlo__disk_cache_get_stats(const rlo__disk_cache *cache, rlo_context_stats *stats);
 
 #endif

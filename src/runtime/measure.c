@@ -47,24 +47,14 @@ typedef struct bench {
 /** Creates a buffer and writes every byte of it: memory that was never written
  *  is often not allocated, and reading it measures the speed of a single page
  *  of zeros. */
-static rlo_status create_buffer(const bench *b,
-                                int64_t bytes,
-                                cl_mem *out_buffer) {
+static rlo_status create_buffer(const bench *b, int64_t bytes, cl_mem *out_buffer) {
   /* One byte long, so that it divides any size. */
   const cl_uchar pattern = 0x5a;
   const int64_t most_bytes = rlo__thresholds.runtime_fill_bytes;
   RLO_TRY(rlo_buffer_create(b->context, rlo__max(bytes, 1), out_buffer));
   for (int64_t at = 0; at < bytes; at += most_bytes) {
-    RLO_TRY(RLO_CL(clEnqueueFillBuffer,
-                   b->queue,
-                   *out_buffer,
-                   &pattern,
-                   sizeof pattern,
-                   (size_t)at,
-                   (size_t)rlo__min(bytes - at, most_bytes),
-                   0,
-                   NULL,
-                   NULL));
+    RLO_TRY(RLO_CL(clEnqueueFillBuffer, b->queue, *out_buffer, &pattern, sizeof pattern, (size_t)at,
+                   (size_t)rlo__min(bytes - at, most_bytes), 0, NULL, NULL));
   }
   return RLO_CL(clFinish, b->queue);
 }
@@ -72,10 +62,8 @@ static rlo_status create_buffer(const bench *b,
 /** On failure too, the caller calls close_bench. */
 static rlo_status open_bench(int64_t src_bytes, int64_t dst_bytes, bench *b) {
   cl_int code = CL_SUCCESS;
-  b->queue = clCreateCommandQueue(b->context->cl_context,
-                                  b->context->cl_device,
-                                  CL_QUEUE_PROFILING_ENABLE,
-                                  &code);
+  b->queue = clCreateCommandQueue(b->context->cl_context, b->context->cl_device,
+                                  CL_QUEUE_PROFILING_ENABLE, &code);
   RLO_TRY(rlo__cl_error_check("clCreateCommandQueue", code));
   RLO_TRY(create_buffer(b, src_bytes, &b->src));
   return create_buffer(b, dst_bytes, &b->dst);
@@ -95,17 +83,15 @@ double rlo__timing_choose(double host_nanos, double device_nanos) {
   const double most_ratio = 1e4;
   /* The two clocks need not run equally fast. */
   const double tolerance = 1.1;
-  bool is_believed = device_nanos * most_ratio >= host_nanos &&
-                     device_nanos <= host_nanos * tolerance;
+  bool is_believed =
+      device_nanos * most_ratio >= host_nanos && device_nanos <= host_nanos * tolerance;
   return is_believed ? device_nanos : host_nanos;
 }
 
 /** Runs a launch once, which is built before.
  *  @param out_nanos  by the device's clock; where that is not believed, or
  *                    unknown, by the host's. */
-static rlo_status run_once(const bench *b,
-                           rlo__planned *planned,
-                           double *out_nanos) {
+static rlo_status run_once(const bench *b, rlo__planned *planned, double *out_nanos) {
   cl_event event = NULL;
   const rlo__launch_target target = {
       .queue = b->queue, .src = b->src, .dst = b->dst, .out_event = &event};
@@ -115,8 +101,7 @@ static rlo_status run_once(const bench *b,
   rlo_status status = RLO_CL(clWaitForEvents, 1, &event);
   *out_nanos = (rlo__clock_seconds() - begun) * 1e9;
   rlo__command_times times;
-  if (rlo__commands_measure(&event, 1, &times) && times.first_begin > 0 &&
-      times.total > 0) {
+  if (rlo__commands_measure(&event, 1, &times) && times.first_begin > 0 && times.total > 0) {
     *out_nanos = rlo__timing_choose(*out_nanos, (double)times.total);
   }
   clReleaseEvent(event);
@@ -124,9 +109,7 @@ static rlo_status run_once(const bench *b,
 }
 
 /** Plans the copy of so many bytes by the copy kernel. */
-static rlo_status plan_copy(rlo_context *context,
-                            int64_t bytes,
-                            rlo__planned **out_planned) {
+static rlo_status plan_copy(rlo_context *context, int64_t bytes, rlo__planned **out_planned) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "copy";
   rlo__plan_rows rows;
@@ -145,12 +128,11 @@ static rlo_status plan_copy(rlo_context *context,
                            .read_bytes = bytes,
                            .written_bytes = bytes};
   const rlo_device_info *device = &context->device_info;
-  const rlo__planned_terms terms = {
-      .device_class = rows.device_class,
-      .family = (int64_t)(uintptr_t)rows.family,
-      .src_alignment_bytes = device->base_alignment_bytes,
-      .dst_alignment_bytes = device->base_alignment_bytes,
-      .max_group_items = device->max_work_group_items};
+  const rlo__planned_terms terms = {.device_class = rows.device_class,
+                                    .family = (int64_t)(uintptr_t)rows.family,
+                                    .src_alignment_bytes = device->base_alignment_bytes,
+                                    .dst_alignment_bytes = device->base_alignment_bytes,
+                                    .max_group_items = device->max_work_group_items};
   rlo_status status = rlo__planned_get(context, problem, &terms, out_planned);
   rlo__free(problem);
   return status;
@@ -165,18 +147,14 @@ static int compare_nanos(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-rlo_status rlo_copy_limit(rlo_context *context,
-                          int64_t bytes,
-                          int32_t rounds,
+rlo_status rlo_copy_limit(rlo_context *context, int64_t bytes, int32_t rounds,
                           double *out_gb_per_s) {
   RLO_REQUIRE(context, out_gb_per_s);
   if (bytes < MIN_COPY_BYTES || rounds < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a copy of %lld bytes in %d rounds; at least %d bytes and "
                     "one round",
-                    (long long)bytes,
-                    (int)rounds,
-                    (int)MIN_COPY_BYTES);
+                    (long long)bytes, (int)rounds, (int)MIN_COPY_BYTES);
   }
   RLO_TRY(rlo__context_check_process(context));
   bytes -= bytes % COPY_GRAIN_BYTES;
@@ -229,19 +207,15 @@ typedef struct contest {
 } contest;
 
 /** Makes the problem canonical and lists its candidates. */
-static rlo_status list_candidates(const rlo_plan_options *options,
-                                  const rlo__planned_terms *terms,
+static rlo_status list_candidates(const rlo_plan_options *options, const rlo__planned_terms *terms,
                                   contest *c) {
-  const rlo__plan_request request = {
-      .problem = &c->problem,
-      .device = &c->bench.context->device_info,
-      .options = options,
-      .src_alignment_bytes = terms->src_alignment_bytes,
-      .dst_alignment_bytes = terms->dst_alignment_bytes};
+  const rlo__plan_request request = {.problem = &c->problem,
+                                     .device = &c->bench.context->device_info,
+                                     .options = options,
+                                     .src_alignment_bytes = terms->src_alignment_bytes,
+                                     .dst_alignment_bytes = terms->dst_alignment_bytes};
   RLO_TRY(rlo__planner_list_candidates(&request, c->candidates, &c->count));
-  return c->count > 0
-             ? RLO_OK
-             : RLO_FAIL(RLO_INTERNAL, "there are no candidates to measure");
+  return c->count > 0 ? RLO_OK : RLO_FAIL(RLO_INTERNAL, "there are no candidates to measure");
 }
 
 static bool is_over(const contest *c, double share) {
@@ -280,18 +254,14 @@ static rlo_status take_turn(contest *c, int32_t index) {
   if (one->planned == NULL) {
     status = index > 0 && is_over(c, BUILDING_SHARE)
                  ? RLO_UNSUPPORTED
-                 : rlo__planned_of_launch(c->bench.context,
-                                          &c->candidates[index].launch,
-                                          NULL,
+                 : rlo__planned_of_launch(c->bench.context, &c->candidates[index].launch, NULL,
                                           &one->planned);
   }
   if (status == RLO_OK) {
     status = take_sample(c, one);
   }
   one->is_out = status != RLO_OK;
-  return index > 0 && (status == RLO_UNSUPPORTED || status == RLO_BUILD_FAILED)
-             ? RLO_OK
-             : status;
+  return index > 0 && (status == RLO_UNSUPPORTED || status == RLO_BUILD_FAILED) ? RLO_OK : status;
 }
 
 static rlo_status take_rounds(contest *c) {
@@ -305,8 +275,7 @@ static rlo_status take_rounds(contest *c) {
         RLO_TRY(take_turn(c, n));
       }
     }
-    const double most_nanos =
-        c->contenders[find_best(c)].best_nanos * MOST_LOSS;
+    const double most_nanos = c->contenders[find_best(c)].best_nanos * MOST_LOSS;
     for (int32_t n = 1; n < c->count; ++n) {
       c->contenders[n].is_out |= c->contenders[n].best_nanos > most_nanos;
     }
@@ -315,36 +284,26 @@ static rlo_status take_rounds(contest *c) {
 }
 
 static double fraction_of(const contest *c, int32_t index) {
-  double moved_bytes =
-      (double)c->problem.read_bytes + (double)c->problem.written_bytes;
-  return c->copy_bytes == 0
-             ? 0.0
-             : c->copy.best_nanos / c->contenders[index].best_nanos *
-                   moved_bytes / (2.0 * (double)c->copy_bytes);
+  double moved_bytes = (double)c->problem.read_bytes + (double)c->problem.written_bytes;
+  return c->copy_bytes == 0 ? 0.0
+                            : c->copy.best_nanos / c->contenders[index].best_nanos * moved_bytes /
+                                  (2.0 * (double)c->copy_bytes);
 }
 
 /** Stores the best in the context's wisdom. A failure is logged. */
-static void remember(const contest *c,
-                     const rlo__planned_terms *terms,
-                     int32_t best) {
+static void remember(const contest *c, const rlo__planned_terms *terms, int32_t best) {
   rlo_context *context = c->bench.context;
-  const rlo__family_query query = {
-      .problem = &c->problem,
-      .src_alignment_bytes = terms->src_alignment_bytes,
-      .dst_alignment_bytes = terms->dst_alignment_bytes};
-  const rlo__wisdom_entry entry =
-      rlo__wisdom_entry_of(&query,
-                           c->candidates[best].family,
-                           c->candidates[best].schedule,
-                           fraction_of(c, best));
+  const rlo__family_query query = {.problem = &c->problem,
+                                   .src_alignment_bytes = terms->src_alignment_bytes,
+                                   .dst_alignment_bytes = terms->dst_alignment_bytes};
+  const rlo__wisdom_entry entry = rlo__wisdom_entry_of(
+      &query, c->candidates[best].family, c->candidates[best].schedule, fraction_of(c, best));
   rlo__rwlock_lock_write(&context->wisdom_lock);
   rlo_status status = rlo__wisdom_put(&context->wisdom, &entry);
   rlo__rwlock_unlock(&context->wisdom_lock);
   rlo__plan_memo_clear(&context->memo);
   if (status != RLO_OK) {
-    rlo__log(&context->log,
-             RLO__LOG_WARNING,
-             "the measurement is not remembered: %s",
+    rlo__log(&context->log, RLO__LOG_WARNING, "the measurement is not remembered: %s",
              rlo_error_last()->message);
   }
 }
@@ -355,16 +314,11 @@ static rlo_status decide(const contest *c, rlo__decided *decided) {
   const rlo__candidate *chosen = &c->candidates[best];
   rlo__planned_terms terms = decided->planned->terms;
   const bool is_for_all = terms.family == 0 && terms.schedule == 0;
-  rlo__log(&c->bench.context->log,
-           RLO__LOG_INFO,
+  rlo__log(&c->bench.context->log, RLO__LOG_INFO,
            "timed %d candidates in %.2f s: %s, %s, is best with %.3f of the "
            "copy limit; the expected choice has %.3f",
-           (int)c->count,
-           rlo__clock_seconds() - c->begun,
-           chosen->family->name,
-           chosen->schedule->name,
-           fraction_of(c, best),
-           fraction_of(c, 0));
+           (int)c->count, rlo__clock_seconds() - c->begun, chosen->family->name,
+           chosen->schedule->name, fraction_of(c, best), fraction_of(c, 0));
   if (is_for_all) {
     remember(c, &terms, best);
   }
@@ -373,15 +327,12 @@ static rlo_status decide(const contest *c, rlo__decided *decided) {
   rlo__planned *planned = NULL;
   RLO_TRY(rlo__planned_get_again(decided->planned, &terms, &planned));
   rlo__planned_release(decided->planned);
-  *decided =
-      (rlo__decided){planned, RLO_PLAN_DECISION_MEASURE, fraction_of(c, best)};
+  *decided = (rlo__decided){planned, RLO_PLAN_DECISION_MEASURE, fraction_of(c, best)};
   return RLO_OK;
 }
 
 /** Lets the candidates run on the bench, and decides. */
-static rlo_status hold(contest *c,
-                       const rlo_plan_options *options,
-                       rlo__decided *decided) {
+static rlo_status hold(contest *c, const rlo_plan_options *options, rlo__decided *decided) {
   RLO_TRY(list_candidates(options, &decided->planned->terms, c));
   const int64_t src_bytes = c->problem.src_bytes;
   const int64_t dst_bytes = c->problem.dst_bytes;
@@ -410,8 +361,7 @@ static bool is_open(const rlo_problem *problem, const rlo__decided *decided) {
          decided->decision != RLO_PLAN_DECISION_WISDOM;
 }
 
-rlo_status rlo__measure(const rlo_problem *problem,
-                        const rlo_plan_options *options,
+rlo_status rlo__measure(const rlo_problem *problem, const rlo_plan_options *options,
                         rlo__decided *decided) {
   if (!is_open(problem, decided)) {
     return RLO_OK;
@@ -422,14 +372,12 @@ rlo_status rlo__measure(const rlo_problem *problem,
   }
   rlo_context *context = decided->planned->context;
   c->bench.context = context;
-  c->seconds =
-      options->measure_seconds > 0 ? options->measure_seconds : DEFAULT_SECONDS;
+  c->seconds = options->measure_seconds > 0 ? options->measure_seconds : DEFAULT_SECONDS;
   rlo__problem_copy(problem, &c->problem);
   rlo__planned *again = NULL;
   rlo__mutex_lock(&context->measuring);
   /* Another thread may have measured meanwhile. */
-  rlo_status status =
-      rlo__planned_get(context, problem, &decided->planned->terms, &again);
+  rlo_status status = rlo__planned_get(context, problem, &decided->planned->terms, &again);
   if (status == RLO_OK) {
     rlo__planned_release(decided->planned);
     *decided = (rlo__decided){again, again->decision, again->measured_fraction};

@@ -32,8 +32,7 @@ typedef struct rlo__decided {
  * @param decided  in/out.
  * @return as rlo_plan_create. Threads: safe; they wait for each other.
  */
-RLO_NODISCARD rlo_status rlo__measure(const rlo_problem *problem,
-                                      const rlo_plan_options *options,
+RLO_NODISCARD rlo_status rlo__measure(const rlo_problem *problem, const rlo_plan_options *options,
                                       rlo__decided *decided);
 
 /**

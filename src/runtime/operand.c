@@ -3,8 +3,7 @@
 
 #include "runtime/cl_error.h"
 
-static const char *const side_names[] = {
-    "source", "destination", "indices", "scratch"};
+static const char *const side_names[] = {"source", "destination", "indices", "scratch"};
 
 /** The properties of a memory object, from the driver. */
 typedef struct memory_facts {
@@ -17,40 +16,21 @@ typedef struct memory_facts {
 
 static rlo_status query(cl_mem memory, memory_facts *out_facts) {
   memory_facts f = {0};
-  RLO_TRY(RLO_CL(
-      clGetMemObjectInfo, memory, CL_MEM_TYPE, sizeof f.type, &f.type, NULL));
-  RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                 memory,
-                 CL_MEM_CONTEXT,
-                 sizeof f.context,
-                 &f.context,
-                 NULL));
-  RLO_TRY(RLO_CL(
-      clGetMemObjectInfo, memory, CL_MEM_SIZE, sizeof f.bytes, &f.bytes, NULL));
-  RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                 memory,
-                 CL_MEM_FLAGS,
-                 sizeof f.flags,
-                 &f.flags,
-                 NULL));
-  RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                 memory,
-                 CL_MEM_ASSOCIATED_MEMOBJECT,
-                 sizeof f.parent,
-                 &f.parent,
-                 NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, memory, CL_MEM_TYPE, sizeof f.type, &f.type, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, memory, CL_MEM_CONTEXT, sizeof f.context, &f.context, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, memory, CL_MEM_SIZE, sizeof f.bytes, &f.bytes, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, memory, CL_MEM_FLAGS, sizeof f.flags, &f.flags, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof f.parent,
+                 &f.parent, NULL));
   *out_facts = f;
   return RLO_OK;
 }
 
-static rlo_status check_range(const rlo__operand_need *need,
-                              int64_t offset_bytes,
+static rlo_status check_range(const rlo__operand_need *need, int64_t offset_bytes,
                               size_t buffer_bytes) {
   const char *side = side_names[need->side];
   if (offset_bytes < 0) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the %s offset of %lld bytes is negative",
-                    side,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "the %s offset of %lld bytes is negative", side,
                     (long long)offset_bytes);
   }
   /* The subtraction cannot wrap; an addition could. */
@@ -59,38 +39,28 @@ static rlo_status check_range(const rlo__operand_need *need,
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "the %s needs %lld bytes from offset %lld on; its buffer "
                     "has %zu",
-                    side,
-                    (long long)need->bytes,
-                    (long long)offset_bytes,
-                    buffer_bytes);
+                    side, (long long)need->bytes, (long long)offset_bytes, buffer_bytes);
   }
   if (offset_bytes % need->element_bytes != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %s offset of %lld bytes is not a multiple of the "
                     "element's %lld",
-                    side,
-                    (long long)offset_bytes,
-                    (long long)need->element_bytes);
+                    side, (long long)offset_bytes, (long long)need->element_bytes);
   }
   return RLO_OK;
 }
 
-static rlo_status check_access(const rlo__operand_need *need,
-                               cl_mem_flags own,
-                               cl_mem_flags root) {
-  const cl_mem_flags any =
-      CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+static rlo_status check_access(const rlo__operand_need *need, cl_mem_flags own, cl_mem_flags root) {
+  const cl_mem_flags any = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
   /* A sub-buffer without access flags has those of its parent. */
   cl_mem_flags access = (own & any) != 0 ? own : root;
   if (rlo__operand_is_written(need->side) && (access & CL_MEM_READ_ONLY) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s buffer is CL_MEM_READ_ONLY",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is CL_MEM_READ_ONLY",
                     side_names[need->side]);
   }
   bool is_read = need->side != RLO__OPERAND_DST || need->is_updated;
   if (is_read && (access & CL_MEM_WRITE_ONLY) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s buffer is CL_MEM_WRITE_ONLY",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is CL_MEM_WRITE_ONLY",
                     side_names[need->side]);
   }
   return RLO_OK;
@@ -101,21 +71,17 @@ static uint64_t lowest_bit(uint64_t number) {
   return number & (~number + 1);
 }
 
-rlo_status rlo__operand_resolve(const rlo_context *context,
-                                const rlo__operand_need *need,
+rlo_status rlo__operand_resolve(const rlo_context *context, const rlo__operand_need *need,
                                 rlo__operand *operand) {
   const char *side = side_names[need->side];
-  *operand = (rlo__operand){
-      .memory = operand->memory,
-      .offset_bytes = operand->offset_bytes,
-      .side = need->side,
-      .num_bytes = need->bytes,
-      .alignment_bytes = context->device_info.base_alignment_bytes};
+  *operand = (rlo__operand){.memory = operand->memory,
+                            .offset_bytes = operand->offset_bytes,
+                            .side = need->side,
+                            .num_bytes = need->bytes,
+                            .alignment_bytes = context->device_info.base_alignment_bytes};
   if (operand->memory == NULL) {
     if (need->bytes > 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the %s buffer is NULL; %lld bytes are needed",
-                      side,
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is NULL; %lld bytes are needed", side,
                       (long long)need->bytes);
     }
     return RLO_OK;
@@ -123,14 +89,11 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
   memory_facts own;
   RLO_TRY(query(operand->memory, &own));
   if (own.type != CL_MEM_OBJECT_BUFFER) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s is a memory object of type 0x%x and not a buffer",
-                    side,
-                    (unsigned)own.type);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s is a memory object of type 0x%x and not a buffer",
+                    side, (unsigned)own.type);
   }
   if (own.context != context->cl_context) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s buffer is of another context than the plan",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is of another context than the plan",
                     side);
   }
   memory_facts root = own;
@@ -138,12 +101,8 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
   operand->begin_bytes = operand->offset_bytes;
   if (own.parent != NULL) {
     size_t origin_bytes = 0;
-    RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                   operand->memory,
-                   CL_MEM_OFFSET,
-                   sizeof origin_bytes,
-                   &origin_bytes,
-                   NULL));
+    RLO_TRY(RLO_CL(clGetMemObjectInfo, operand->memory, CL_MEM_OFFSET, sizeof origin_bytes,
+                   &origin_bytes, NULL));
     RLO_TRY(query(own.parent, &root));
     operand->root = own.parent;
     operand->begin_bytes += (int64_t)origin_bytes;
@@ -154,52 +113,36 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
   uint64_t address = (uint64_t)operand->begin_bytes;
   if ((root.flags & CL_MEM_USE_HOST_PTR) != 0) {
     void *host = NULL;
-    RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                   operand->root,
-                   CL_MEM_HOST_PTR,
-                   sizeof host,
-                   &host,
-                   NULL));
+    RLO_TRY(RLO_CL(clGetMemObjectInfo, operand->root, CL_MEM_HOST_PTR, sizeof host, &host, NULL));
     /* The device may use that memory in place, whatever its alignment. */
     operand->host_address = (uintptr_t)host + (uintptr_t)operand->begin_bytes;
     address = operand->host_address;
   }
-  operand->alignment_bytes = (int64_t)lowest_bit(
-      address | (uint64_t)context->device_info.base_alignment_bytes);
+  operand->alignment_bytes =
+      (int64_t)lowest_bit(address | (uint64_t)context->device_info.base_alignment_bytes);
   int64_t needed = (int64_t)lowest_bit((uint64_t)need->element_bytes);
   if (operand->alignment_bytes < needed) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %s begins at host address 0x%llx, which is not "
                     "a multiple of the element's %lld bytes",
-                    side,
-                    (unsigned long long)address,
-                    (long long)needed);
+                    side, (unsigned long long)address, (long long)needed);
   }
   return RLO_OK;
 }
 
-static bool intersect(uint64_t a,
-                      int64_t a_bytes,
-                      uint64_t b,
-                      int64_t b_bytes) {
+static bool intersect(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 &&
          (a < b ? b - a < (uint64_t)a_bytes : a - b < (uint64_t)b_bytes);
 }
 
-rlo_status rlo__operand_check_overlap(const rlo__operand *a,
-                                      const rlo__operand *b) {
-  if (a->root == b->root && intersect((uint64_t)a->begin_bytes,
-                                      a->num_bytes,
-                                      (uint64_t)b->begin_bytes,
-                                      b->num_bytes)) {
+rlo_status rlo__operand_check_overlap(const rlo__operand *a, const rlo__operand *b) {
+  if (a->root == b->root &&
+      intersect((uint64_t)a->begin_bytes, a->num_bytes, (uint64_t)b->begin_bytes, b->num_bytes)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s and %s overlap: bytes %lld to %lld and %lld to %lld of "
                     "one buffer",
-                    side_names[a->side],
-                    side_names[b->side],
-                    (long long)a->begin_bytes,
-                    (long long)(a->begin_bytes + a->num_bytes),
-                    (long long)b->begin_bytes,
+                    side_names[a->side], side_names[b->side], (long long)a->begin_bytes,
+                    (long long)(a->begin_bytes + a->num_bytes), (long long)b->begin_bytes,
                     (long long)(b->begin_bytes + b->num_bytes));
   }
   if (a->host_address != 0 && b->host_address != 0 &&
@@ -207,11 +150,8 @@ rlo_status rlo__operand_check_overlap(const rlo__operand *a,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s and %s overlap: %lld bytes at host address 0x%llx and "
                     "%lld at 0x%llx",
-                    side_names[a->side],
-                    side_names[b->side],
-                    (long long)a->num_bytes,
-                    (unsigned long long)a->host_address,
-                    (long long)b->num_bytes,
+                    side_names[a->side], side_names[b->side], (long long)a->num_bytes,
+                    (unsigned long long)a->host_address, (long long)b->num_bytes,
                     (unsigned long long)b->host_address);
   }
   return RLO_OK;

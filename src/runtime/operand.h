@@ -62,11 +62,9 @@ static inline bool rlo__operand_is_written(rlo__operand_side side) {
  *         too few bytes in the buffer; RLO_DEVICE.
  */
 RLO_NODISCARD rlo_status rlo__operand_resolve(const rlo_context *context,
-                                              const rlo__operand_need *need,
-                                              rlo__operand *operand);
+                                              const rlo__operand_need *need, rlo__operand *operand);
 
 /** @return RLO_OK; RLO_INVALID_ARGUMENT if the two share a byte. */
-RLO_NODISCARD rlo_status rlo__operand_check_overlap(const rlo__operand *a,
-                                                    const rlo__operand *b);
+RLO_NODISCARD rlo_status rlo__operand_check_overlap(const rlo__operand *a, const rlo__operand *b);
 
 #endif

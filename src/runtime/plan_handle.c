@@ -16,8 +16,7 @@ rlo_plan *rlo_plan_retain(rlo_plan *plan) {
 
 void rlo_plan_release(rlo_plan *plan) {
   if (plan == NULL ||
-      atomic_fetch_sub_explicit(
-          &plan->num_references, 1, memory_order_acq_rel) != 1) {
+      atomic_fetch_sub_explicit(&plan->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
   if (getpid() != plan->context->pid) {
@@ -26,8 +25,7 @@ void rlo_plan_release(rlo_plan *plan) {
   }
   for (int32_t n = 0; n < plan->num_steps; ++n) {
     rlo__planned_release(plan->steps[n].aligned.planned);
-    rlo__planned_release(
-        atomic_load_explicit(&plan->steps[n].element, memory_order_acquire));
+    rlo__planned_release(atomic_load_explicit(&plan->steps[n].element, memory_order_acquire));
   }
   rlo__context_unref(plan->context);
   rlo__free(plan);
@@ -36,19 +34,15 @@ void rlo_plan_release(rlo_plan *plan) {
 /* ----------------------------------------------------- launches of a step */
 
 /** Finds the launch for memory aligned to the element, or plans it. */
-static rlo_status find_element(rlo__plan_step *step,
-                               rlo__planned **out_planned) {
+static rlo_status find_element(rlo__plan_step *step, rlo__planned **out_planned) {
   *out_planned = atomic_load_explicit(&step->element, memory_order_acquire);
   if (*out_planned != NULL) {
     return RLO_OK;
   }
   rlo__planned *made = NULL;
   RLO_TRY(rlo__planned_get_again(step->aligned.planned, &step->terms, &made));
-  if (atomic_compare_exchange_strong_explicit(&step->element,
-                                              out_planned,
-                                              made,
-                                              memory_order_acq_rel,
-                                              memory_order_acquire)) {
+  if (atomic_compare_exchange_strong_explicit(&step->element, out_planned, made,
+                                              memory_order_acq_rel, memory_order_acquire)) {
     *out_planned = made;
   } else {
     /* Another thread was first. */
@@ -57,10 +51,8 @@ static rlo_status find_element(rlo__plan_step *step,
   return RLO_OK;
 }
 
-rlo_status rlo__plan_step_choose(rlo__plan_step *step,
-                                 int64_t src_alignment_bytes,
-                                 int64_t dst_alignment_bytes,
-                                 rlo__planned **out_planned) {
+rlo_status rlo__plan_step_choose(rlo__plan_step *step, int64_t src_alignment_bytes,
+                                 int64_t dst_alignment_bytes, rlo__planned **out_planned) {
   rlo__planned *aligned = step->aligned.planned;
   const rlo__planned_terms *needed = &aligned->terms;
   *out_planned = aligned;
@@ -69,8 +61,7 @@ rlo_status rlo__plan_step_choose(rlo__plan_step *step,
     return RLO_OK;
   }
   /* An enqueue accepts no memory that is aligned to less than the element. */
-  rlo_status status =
-      step->has_one ? RLO_UNSUPPORTED : find_element(step, out_planned);
+  rlo_status status = step->has_one ? RLO_UNSUPPORTED : find_element(step, out_planned);
   if (status != RLO_UNSUPPORTED) {
     return status;
   }
@@ -79,10 +70,8 @@ rlo_status rlo__plan_step_choose(rlo__plan_step *step,
                   "the plan of family %s needs memory aligned to %lld and %lld "
                   "bytes; this memory is aligned to %lld and %lld",
                   aligned->family == NULL ? "none" : aligned->family->name,
-                  (long long)needed->src_alignment_bytes,
-                  (long long)needed->dst_alignment_bytes,
-                  (long long)src_alignment_bytes,
-                  (long long)dst_alignment_bytes);
+                  (long long)needed->src_alignment_bytes, (long long)needed->dst_alignment_bytes,
+                  (long long)src_alignment_bytes, (long long)dst_alignment_bytes);
 }
 
 /* ---------------------------------------------------------------- preparing */
@@ -90,8 +79,7 @@ rlo_status rlo__plan_step_choose(rlo__plan_step *step,
 /** Plans what is left of a step, and builds all of it. */
 static rlo_status prepare_step(rlo__plan_step *step) {
   rlo__planned *planned = NULL;
-  RLO_TRY(rlo__planned_build(
-      step->aligned.planned, RLO__BUILD_BACKGROUND, &planned));
+  RLO_TRY(rlo__planned_build(step->aligned.planned, RLO__BUILD_BACKGROUND, &planned));
   if (step->has_one) {
     return RLO_OK;
   }
@@ -131,9 +119,7 @@ static void run_prepare_job(rlo__job *job) {
   rlo_plan_release(prepare.plan);
 }
 
-rlo_status rlo_plan_prepare_async(rlo_plan *plan,
-                                  rlo_plan_prepared_fn callback,
-                                  void *payload) {
+rlo_status rlo_plan_prepare_async(rlo_plan *plan, rlo_plan_prepared_fn callback, void *payload) {
   RLO_REQUIRE(plan, callback);
   RLO_TRY(rlo__context_check_process(plan->context));
   prepare_job *job = rlo__alloc(sizeof *job);
@@ -154,9 +140,6 @@ rlo_status rlo_plan_prepare_async(rlo_plan *plan,
 
 rlo_status rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info) {
   RLO_REQUIRE(plan, out_info);
-  return rlo__report_write("plan info",
-                           "RLO_PLAN_INFO_INIT",
-                           &plan->info,
-                           out_info,
+  return rlo__report_write("plan info", "RLO_PLAN_INFO_INIT", &plan->info, out_info,
                            sizeof *out_info);
 }

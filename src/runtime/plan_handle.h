@@ -52,18 +52,16 @@ struct rlo_plan {
  * @return RLO_OK; RLO_UNSUPPORTED if every launch needs larger alignments; as
  *         rlo_plan_create. Threads: safe.
  */
-RLO_NODISCARD rlo_status rlo__plan_step_choose(rlo__plan_step *step,
-                                               int64_t src_alignment_bytes,
+RLO_NODISCARD rlo_status rlo__plan_step_choose(rlo__plan_step *step, int64_t src_alignment_bytes,
                                                int64_t dst_alignment_bytes,
                                                rlo__planned **out_planned);
 
 /** Creates a plan, with the limits beyond which sums are cut into parts. @param
  *  limits NULL: those of the class. @return as rlo_plan_create. */
-RLO_NODISCARD rlo_status
-rlo__plan_create_by_limits(rlo_context *context,
-                           const rlo_problem *problem,
-                           const rlo_plan_options *options,
-                           const rlo__sum_limits *limits,
-                           rlo_plan **out_plan);
+RLO_NODISCARD rlo_status rlo__plan_create_by_limits(rlo_context *context,
+                                                    const rlo_problem *problem,
+                                                    const rlo_plan_options *options,
+                                                    const rlo__sum_limits *limits,
+                                                    rlo_plan **out_plan);
 
 #endif

@@ -5,8 +5,7 @@
 
 #include "base/alloc.h"
 
-void rlo__memo_entry_init(rlo__memo_entry *entry,
-                          void (*destroy)(rlo__memo_entry *entry)) {
+void rlo__memo_entry_init(rlo__memo_entry *entry, void (*destroy)(rlo__memo_entry *entry)) {
   atomic_init(&entry->num_references, 1);
   entry->destroy = destroy;
 }
@@ -17,8 +16,7 @@ void rlo__memo_entry_retain(rlo__memo_entry *entry) {
 
 void rlo__memo_entry_release(rlo__memo_entry *entry) {
   if (entry != NULL &&
-      atomic_fetch_sub_explicit(
-          &entry->num_references, 1, memory_order_acq_rel) == 1) {
+      atomic_fetch_sub_explicit(&entry->num_references, 1, memory_order_acq_rel) == 1) {
     rlo__free(entry->key);
     entry->destroy(entry);
   }
@@ -28,9 +26,7 @@ static bool is_wanted(const void *entry, const void *key) {
   const rlo__memo_entry *have = entry;
   const rlo__memo_key *wanted = key;
   return have->key_count == wanted->count &&
-         memcmp(have->key,
-                wanted->numbers,
-                wanted->count * sizeof wanted->numbers[0]) == 0;
+         memcmp(have->key, wanted->numbers, wanted->count * sizeof wanted->numbers[0]) == 0;
 }
 
 rlo_status rlo__plan_memo_init(rlo__plan_memo *memo, size_t capacity) {
@@ -80,8 +76,7 @@ static uint64_t hash_of(const rlo__memo_key *key) {
 rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo, rlo__memo_key *key) {
   key->hash = hash_of(key);
   rlo__mutex_lock(&memo->mutex);
-  rlo__memo_entry *found =
-      rlo__table_find(&memo->table, key->hash, is_wanted, key);
+  rlo__memo_entry *found = rlo__table_find(&memo->table, key->hash, is_wanted, key);
   if (found != NULL) {
     rlo__table_touch(&memo->table, found);
     rlo__memo_entry_retain(found);
@@ -92,8 +87,7 @@ rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo, rlo__memo_key *key) {
   return found;
 }
 
-rlo_status rlo__plan_memo_add(rlo__plan_memo *memo,
-                              const rlo__memo_key *key,
+rlo_status rlo__plan_memo_add(rlo__plan_memo *memo, const rlo__memo_key *key,
                               rlo__memo_entry *entry) {
   rlo__memo_entry *gone = NULL;
   entry->key = rlo__alloc_array(key->count, sizeof key->numbers[0]);

@@ -21,8 +21,7 @@ typedef struct rlo__memo_entry {
 } rlo__memo_entry;
 
 /** Begins an entry with one reference and no key. */
-void rlo__memo_entry_init(rlo__memo_entry *entry,
-                          void (*destroy)(rlo__memo_entry *entry));
+void rlo__memo_entry_init(rlo__memo_entry *entry, void (*destroy)(rlo__memo_entry *entry));
 
 /** Adds a reference. Threads: safe. */
 void rlo__memo_entry_retain(rlo__memo_entry *entry);
@@ -55,8 +54,7 @@ typedef struct rlo__memo_key {
 } rlo__memo_key;
 
 /** @param memo  zeroed. @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__plan_memo_init(rlo__plan_memo *memo,
-                                             size_t capacity);
+RLO_NODISCARD rlo_status rlo__plan_memo_init(rlo__plan_memo *memo, size_t capacity);
 
 /** Forgets everything. A zeroed memo is legal. */
 void rlo__plan_memo_deinit(rlo__plan_memo *memo);
@@ -72,8 +70,7 @@ rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo, rlo__memo_key *key);
  *  a reference of the memo's own; unless another thread has planned the same
  *  meanwhile, or the memo was cleared since rlo__plan_memo_find. @return
  * RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__plan_memo_add(rlo__plan_memo *memo,
-                                            const rlo__memo_key *key,
+RLO_NODISCARD rlo_status rlo__plan_memo_add(rlo__plan_memo *memo, const rlo__memo_key *key,
                                             rlo__memo_entry *entry);
 
 /** Forgets everything: the wisdom has changed. */

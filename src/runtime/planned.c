@@ -28,49 +28,35 @@ static int64_t group_items(const rlo__launch *launch) {
 }
 
 /** Checks a launch against the device's limits. */
-static rlo_status check_launch(const rlo_context *context,
-                               const rlo__launch *launch) {
+static rlo_status check_launch(const rlo_context *context, const rlo__launch *launch) {
   const rlo_device_info *info = &context->device_info;
   const char *name = launch->kernel_file;
   for (int32_t d = 0; d < launch->work_dim; ++d) {
     if (launch->local_size[d] == 0 || launch->global_size[d] == 0 ||
         launch->global_size[d] % launch->local_size[d] != 0) {
-      return RLO_FAIL(
-          RLO_INTERNAL,
-          "kernel %s: a global size of %zu is not a multiple of the "
-          "group's %zu",
-          name,
-          launch->global_size[d],
-          launch->local_size[d]);
+      return RLO_FAIL(RLO_INTERNAL,
+                      "kernel %s: a global size of %zu is not a multiple of the "
+                      "group's %zu",
+                      name, launch->global_size[d], launch->local_size[d]);
     }
     if (launch->local_size[d] > context->max_work_item_sizes[d]) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "kernel %s wants groups of %zu work-items in dimension "
                       "%d; %s allows %zu",
-                      name,
-                      launch->local_size[d],
-                      (int)d,
-                      context->device_name,
+                      name, launch->local_size[d], (int)d, context->device_name,
                       context->max_work_item_sizes[d]);
     }
-    if (info->address_bits < 64 &&
-        launch->global_size[d] >> info->address_bits != 0) {
+    if (info->address_bits < 64 && launch->global_size[d] >> info->address_bits != 0) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "kernel %s wants %zu work-items in dimension %d; %s "
                       "counts in %d bits",
-                      name,
-                      launch->global_size[d],
-                      (int)d,
-                      context->device_name,
+                      name, launch->global_size[d], (int)d, context->device_name,
                       (int)info->address_bits);
     }
   }
   if (group_items(launch) > info->max_work_group_items) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "kernel %s wants groups of %lld work-items; %s allows %lld",
-                    name,
-                    (long long)group_items(launch),
-                    context->device_name,
+    return RLO_FAIL(RLO_UNSUPPORTED, "kernel %s wants groups of %lld work-items; %s allows %lld",
+                    name, (long long)group_items(launch), context->device_name,
                     (long long)info->max_work_group_items);
   }
   int64_t argument_bytes = 0;
@@ -78,11 +64,8 @@ static rlo_status check_launch(const rlo_context *context,
     argument_bytes += rlo__argument_bytes(launch->arguments[i].kind);
   }
   if (argument_bytes > info->max_parameter_bytes) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "kernel %s has %lld bytes of arguments; %s allows %lld",
-                    name,
-                    (long long)argument_bytes,
-                    context->device_name,
+    return RLO_FAIL(RLO_UNSUPPORTED, "kernel %s has %lld bytes of arguments; %s allows %lld", name,
+                    (long long)argument_bytes, context->device_name,
                     (long long)info->max_parameter_bytes);
   }
   return RLO_OK;
@@ -90,27 +73,20 @@ static rlo_status check_launch(const rlo_context *context,
 
 /** Checks that a compiled kernel can run a launch on the device.
  *  @param out_max_group_items  set if it runs no larger work-groups. */
-static rlo_status check_program(const rlo_context *context,
-                                const rlo__launch *launch,
-                                const rlo__program *program,
-                                int64_t *out_max_group_items) {
+static rlo_status check_program(const rlo_context *context, const rlo__launch *launch,
+                                const rlo__program *program, int64_t *out_max_group_items) {
   if (group_items(launch) > program->max_work_group_items) {
     *out_max_group_items = program->max_work_group_items;
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel %s wants groups of %lld work-items; compiled for "
                     "%s it can run %lld",
-                    launch->kernel_file,
-                    (long long)group_items(launch),
-                    context->device_name,
+                    launch->kernel_file, (long long)group_items(launch), context->device_name,
                     (long long)program->max_work_group_items);
   }
   if (program->local_memory_bytes > context->device_info.local_memory_bytes) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "kernel %s wants %lld bytes of local memory; %s has %lld",
-                    launch->kernel_file,
-                    (long long)program->local_memory_bytes,
-                    context->device_name,
-                    (long long)context->device_info.local_memory_bytes);
+    return RLO_FAIL(RLO_UNSUPPORTED, "kernel %s wants %lld bytes of local memory; %s has %lld",
+                    launch->kernel_file, (long long)program->local_memory_bytes,
+                    context->device_name, (long long)context->device_info.local_memory_bytes);
   }
   return RLO_OK;
 }
@@ -119,11 +95,9 @@ static rlo_status check_program(const rlo_context *context,
 
 static void destroy(rlo__memo_entry *entry) {
   rlo__planned *planned = (rlo__planned *)entry;
-  rlo__program_cache_put(
-      planned->context->programs,
-      atomic_load_explicit(&planned->program, memory_order_acquire));
-  rlo__planned_release(
-      atomic_load_explicit(&planned->smaller, memory_order_acquire));
+  rlo__program_cache_put(planned->context->programs,
+                         atomic_load_explicit(&planned->program, memory_order_acquire));
+  rlo__planned_release(atomic_load_explicit(&planned->smaller, memory_order_acquire));
   rlo__planned_release(planned->spare);
   rlo__free(planned->launch);
   rlo__free(planned);
@@ -136,9 +110,8 @@ static rlo_status create(rlo_context *context, rlo__planned **out_planned) {
   }
   rlo__memo_entry_init(&planned->entry, destroy);
   planned->context = context;
-  planned->id = (uint64_t)atomic_fetch_add_explicit(
-                    &context->last_launch_id, 1, memory_order_relaxed) +
-                1;
+  planned->id =
+      (uint64_t)atomic_fetch_add_explicit(&context->last_launch_id, 1, memory_order_relaxed) + 1;
   *out_planned = planned;
   return RLO_OK;
 }
@@ -153,10 +126,8 @@ static rlo_status set_launch(rlo__planned *planned, const rlo__launch *launch) {
   return planned->launch != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
 }
 
-rlo_status rlo__planned_of_launch(rlo_context *context,
-                                  const rlo__launch *launch,
-                                  rlo__planned *spare,
-                                  rlo__planned **out_planned) {
+rlo_status rlo__planned_of_launch(rlo_context *context, const rlo__launch *launch,
+                                  rlo__planned *spare, rlo__planned **out_planned) {
   rlo__planned *planned = NULL;
   RLO_TRY(create(context, &planned));
   rlo_status status = set_launch(planned, launch);
@@ -183,22 +154,19 @@ static rlo_status choose(rlo__planned *planned, workspace *w) {
   rlo_context *context = planned->context;
   const rlo__planned_terms *terms = &planned->terms;
   const rlo__family *family = (const rlo__family *)(uintptr_t)terms->family;
-  const rlo__schedule *schedule =
-      (const rlo__schedule *)(uintptr_t)terms->schedule;
+  const rlo__schedule *schedule = (const rlo__schedule *)(uintptr_t)terms->schedule;
   rlo_device_info device = context->device_info;
   device.max_work_group_items = terms->max_group_items;
-  const rlo_plan_options options = {
-      .struct_size = sizeof options,
-      .device_class = (rlo_device_class)terms->device_class,
-      .family = family != NULL ? family->name : NULL,
-      .schedule = schedule != NULL ? schedule->name : NULL};
-  const rlo__plan_request request = {
-      .problem = &w->problem,
-      .device = &device,
-      .options = &options,
-      .src_alignment_bytes = terms->src_alignment_bytes,
-      .dst_alignment_bytes = terms->dst_alignment_bytes,
-      .wisdom = &context->wisdom};
+  const rlo_plan_options options = {.struct_size = sizeof options,
+                                    .device_class = (rlo_device_class)terms->device_class,
+                                    .family = family != NULL ? family->name : NULL,
+                                    .schedule = schedule != NULL ? schedule->name : NULL};
+  const rlo__plan_request request = {.problem = &w->problem,
+                                     .device = &device,
+                                     .options = &options,
+                                     .src_alignment_bytes = terms->src_alignment_bytes,
+                                     .dst_alignment_bytes = terms->dst_alignment_bytes,
+                                     .wisdom = &context->wisdom};
   atomic_fetch_add_explicit(&context->planned, 1, memory_order_relaxed);
   rlo__rwlock_lock_read(&context->wisdom_lock);
   rlo_status status = rlo__planner_choose(&request, &w->choice, &w->launch);
@@ -207,9 +175,7 @@ static rlo_status choose(rlo__planned *planned, workspace *w) {
 }
 
 /** Plans what a key tells. */
-static rlo_status plan(const int64_t *numbers,
-                       workspace *w,
-                       rlo__planned *planned) {
+static rlo_status plan(const int64_t *numbers, workspace *w, rlo__planned *planned) {
   memcpy(&planned->terms, numbers, sizeof planned->terms);
   rlo__record_read(numbers + NUM_TERMS, &w->problem);
   RLO_TRY(choose(planned, w));
@@ -220,13 +186,10 @@ static rlo_status plan(const int64_t *numbers,
   return planned->family != NULL ? set_launch(planned, &w->launch) : RLO_OK;
 }
 
-static rlo_status get(rlo_context *context,
-                      const int64_t *numbers,
-                      size_t count,
+static rlo_status get(rlo_context *context, const int64_t *numbers, size_t count,
                       rlo__planned **out_planned) {
   rlo__memo_key key = {.numbers = numbers, .count = count};
-  rlo__planned *made =
-      (rlo__planned *)rlo__plan_memo_find(&context->memo, &key);
+  rlo__planned *made = (rlo__planned *)rlo__plan_memo_find(&context->memo, &key);
   if (made == NULL) {
     RLO_TRY(create(context, &made));
     workspace *w = rlo__alloc_unset(sizeof *w);
@@ -249,10 +212,8 @@ static rlo_status get(rlo_context *context,
   return RLO_OK;
 }
 
-rlo_status rlo__planned_get(rlo_context *context,
-                            const rlo_problem *problem,
-                            const rlo__planned_terms *terms,
-                            rlo__planned **out_planned) {
+rlo_status rlo__planned_get(rlo_context *context, const rlo_problem *problem,
+                            const rlo__planned_terms *terms, rlo__planned **out_planned) {
   const size_t record_count = rlo__record_count(problem);
   if (record_count == 0) {
     RLO_TRY(rlo__problem_validate(problem));
@@ -265,22 +226,19 @@ rlo_status rlo__planned_get(rlo_context *context,
   }
   memcpy(numbers, terms, sizeof *terms);
   rlo__record_write(problem, numbers + NUM_TERMS);
-  rlo_status status =
-      get(context, numbers, NUM_TERMS + record_count, out_planned);
+  rlo_status status = get(context, numbers, NUM_TERMS + record_count, out_planned);
   rlo__small_array_free(numbers, few);
   return status;
 }
 
-rlo_status rlo__planned_get_again(const rlo__planned *planned,
-                                  const rlo__planned_terms *terms,
+rlo_status rlo__planned_get_again(const rlo__planned *planned, const rlo__planned_terms *terms,
                                   rlo__planned **out_planned) {
   rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo__record_read(planned->entry.key + NUM_TERMS, problem);
-  rlo_status status =
-      rlo__planned_get(planned->context, problem, terms, out_planned);
+  rlo_status status = rlo__planned_get(planned->context, problem, terms, out_planned);
   rlo__free(problem);
   return status;
 }
@@ -289,8 +247,7 @@ rlo_status rlo__planned_get_again(const rlo__planned *planned,
 
 /** Finds or plans the launch in place of one whose kernel runs no more than
  *  `max_group_items`. */
-static rlo_status shrink(rlo__planned *planned,
-                         int64_t max_group_items,
+static rlo_status shrink(rlo__planned *planned, int64_t max_group_items,
                          rlo__planned **out_smaller) {
   rlo__planned *made = planned->spare;
   if (made != NULL) {
@@ -300,18 +257,12 @@ static rlo_status shrink(rlo__planned *planned,
     terms.max_group_items = max_group_items;
     RLO_TRY(rlo__planned_get_again(planned, &terms, &made));
   }
-  rlo__log(&planned->context->log,
-           RLO__LOG_INFO,
+  rlo__log(&planned->context->log, RLO__LOG_INFO,
            "kernel %s runs %lld work-items in a group: planned again, %s",
-           planned->launch->kernel_file,
-           (long long)max_group_items,
-           made->launch->parameters);
+           planned->launch->kernel_file, (long long)max_group_items, made->launch->parameters);
   *out_smaller = NULL;
-  if (atomic_compare_exchange_strong_explicit(&planned->smaller,
-                                              out_smaller,
-                                              made,
-                                              memory_order_acq_rel,
-                                              memory_order_acquire)) {
+  if (atomic_compare_exchange_strong_explicit(&planned->smaller, out_smaller, made,
+                                              memory_order_acq_rel, memory_order_acquire)) {
     *out_smaller = made;
   } else {
     /* Another thread was first. */
@@ -322,39 +273,30 @@ static rlo_status shrink(rlo__planned *planned,
 
 /** Builds the program of this launch. @param out_max_group_items  set if it
  *  fails because the compiled kernel runs no larger work-groups. */
-static rlo_status build(rlo__planned *planned,
-                        rlo__build_priority priority,
+static rlo_status build(rlo__planned *planned, rlo__build_priority priority,
                         int64_t *out_max_group_items) {
   rlo__program_cache *programs = planned->context->programs;
   rlo__program_spec spec;
   rlo__program *program = NULL;
   RLO_TRY(rlo__codegen_program(planned->launch, &spec));
-  rlo_status status =
-      rlo__program_cache_get(programs, &spec, priority, &program);
+  rlo_status status = rlo__program_cache_get(programs, &spec, priority, &program);
   rlo__codegen_deinit(&spec);
   RLO_TRY(status);
-  status = check_program(
-      planned->context, planned->launch, program, out_max_group_items);
+  status = check_program(planned->context, planned->launch, program, out_max_group_items);
   rlo__program *none = NULL;
   if (status != RLO_OK ||
-      !atomic_compare_exchange_strong_explicit(&planned->program,
-                                               &none,
-                                               program,
-                                               memory_order_acq_rel,
-                                               memory_order_acquire)) {
+      !atomic_compare_exchange_strong_explicit(&planned->program, &none, program,
+                                               memory_order_acq_rel, memory_order_acquire)) {
     /* Another thread may have stored the same program first. */
     rlo__program_cache_put(programs, program);
   }
   return status;
 }
 
-rlo_status rlo__planned_build(rlo__planned *planned,
-                              rlo__build_priority priority,
+rlo_status rlo__planned_build(rlo__planned *planned, rlo__build_priority priority,
                               rlo__planned **out_ready) {
-  while (atomic_load_explicit(&planned->program, memory_order_acquire) ==
-         NULL) {
-    rlo__planned *smaller =
-        atomic_load_explicit(&planned->smaller, memory_order_acquire);
+  while (atomic_load_explicit(&planned->program, memory_order_acquire) == NULL) {
+    rlo__planned *smaller = atomic_load_explicit(&planned->smaller, memory_order_acquire);
     if (smaller == NULL) {
       int64_t max_group_items = 0;
       rlo_status status = build(planned, priority, &max_group_items);
@@ -371,15 +313,12 @@ rlo_status rlo__planned_build(rlo__planned *planned,
 
 /* ---------------------------------------------------------------- arguments */
 
-static cl_int set_constant(const rlo__launch *launch,
-                           int32_t index,
-                           cl_kernel kernel) {
+static cl_int set_constant(const rlo__launch *launch, int32_t index, cl_kernel kernel) {
   const rlo__argument *argument = &launch->arguments[index];
   const int64_t *numbers = &launch->numbers[argument->first];
   const size_t bytes = (size_t)rlo__argument_bytes(argument->kind);
   cl_int narrow[16];
-  if (argument->kind != RLO__ARGUMENT_INT &&
-      argument->kind != RLO__ARGUMENT_INT16) {
+  if (argument->kind != RLO__ARGUMENT_INT && argument->kind != RLO__ARGUMENT_INT16) {
     return clSetKernelArg(kernel, (cl_uint)index, bytes, numbers);
   }
   for (size_t lane = 0; lane < bytes / sizeof narrow[0]; ++lane) {
@@ -389,10 +328,8 @@ static cl_int set_constant(const rlo__launch *launch,
 }
 
 /** Sets one kernel argument. */
-static cl_int set_argument(const rlo__launch *launch,
-                           int32_t index,
-                           const rlo__launch_target *target,
-                           cl_kernel kernel) {
+static cl_int set_argument(const rlo__launch *launch, int32_t index,
+                           const rlo__launch_target *target, cl_kernel kernel) {
   const cl_uint n = (cl_uint)index;
   cl_ulong offset = 0;
   switch (launch->arguments[index].kind) {
@@ -401,17 +338,14 @@ static cl_int set_argument(const rlo__launch *launch,
     case RLO__ARGUMENT_DST:
       return clSetKernelArg(kernel, n, sizeof target->dst, &target->dst);
     case RLO__ARGUMENT_INDEX:
-      return clSetKernelArg(
-          kernel, n, sizeof target->indices, &target->indices);
+      return clSetKernelArg(kernel, n, sizeof target->indices, &target->indices);
     case RLO__ARGUMENT_SRC_OFFSET:
       /* The base may be negative while the sum is not. Neither wraps: both are
        * checked against the size of an existing buffer. */
-      offset =
-          (cl_ulong)target->src_offset_bytes + (cl_ulong)launch->src_base_bytes;
+      offset = (cl_ulong)target->src_offset_bytes + (cl_ulong)launch->src_base_bytes;
       break;
     case RLO__ARGUMENT_DST_OFFSET:
-      offset =
-          (cl_ulong)target->dst_offset_bytes + (cl_ulong)launch->dst_base_bytes;
+      offset = (cl_ulong)target->dst_offset_bytes + (cl_ulong)launch->dst_base_bytes;
       break;
     case RLO__ARGUMENT_INDEX_OFFSET:
       offset = (cl_ulong)target->index_offset_bytes;
@@ -422,10 +356,8 @@ static cl_int set_argument(const rlo__launch *launch,
   return clSetKernelArg(kernel, n, sizeof offset, &offset);
 }
 
-static rlo_status set_arguments(const rlo__launch *launch,
-                                uint64_t id,
-                                const rlo__launch_target *target,
-                                rlo__pooled_kernel *kernel) {
+static rlo_status set_arguments(const rlo__launch *launch, uint64_t id,
+                                const rlo__launch_target *target, rlo__pooled_kernel *kernel) {
   /* A kernel that ran this launch last still has its constants. */
   bool has_constants = kernel->arguments_of == id;
   kernel->arguments_of = 0;
@@ -436,38 +368,26 @@ static rlo_status set_arguments(const rlo__launch *launch,
     cl_int code = set_argument(launch, i, target, kernel->kernel);
     if (code != CL_SUCCESS) {
       return rlo__status_prefix(rlo__cl_error_check("clSetKernelArg", code),
-                                "argument %d of kernel %s: ",
-                                (int)i,
-                                launch->kernel_file);
+                                "argument %d of kernel %s: ", (int)i, launch->kernel_file);
     }
   }
   kernel->arguments_of = id;
   return RLO_OK;
 }
 
-rlo_status rlo__planned_enqueue(rlo__planned *planned,
-                                const rlo__launch_target *target) {
+rlo_status rlo__planned_enqueue(rlo__planned *planned, const rlo__launch_target *target) {
   const rlo__launch *launch = planned->launch;
-  rlo__program *program =
-      atomic_load_explicit(&planned->program, memory_order_acquire);
+  rlo__program *program = atomic_load_explicit(&planned->program, memory_order_acquire);
   rlo__pooled_kernel *kernel = NULL;
   RLO_TRY(rlo__program_take_kernel(program, &kernel));
   rlo_status status = set_arguments(launch, planned->id, target, kernel);
   if (status == RLO_OK) {
     /* A local variable, because a driver that fails may write to it. */
     cl_event event = NULL;
-    const bool is_wanted =
-        target->out_event != NULL || rlo__command_log_is_open();
-    status = RLO_CL(clEnqueueNDRangeKernel,
-                    target->queue,
-                    kernel->kernel,
-                    (cl_uint)launch->work_dim,
-                    NULL,
-                    launch->global_size,
-                    launch->local_size,
-                    target->num_wait,
-                    target->wait_list,
-                    is_wanted ? &event : NULL);
+    const bool is_wanted = target->out_event != NULL || rlo__command_log_is_open();
+    status = RLO_CL(clEnqueueNDRangeKernel, target->queue, kernel->kernel,
+                    (cl_uint)launch->work_dim, NULL, launch->global_size, launch->local_size,
+                    target->num_wait, target->wait_list, is_wanted ? &event : NULL);
     if (status == RLO_OK && is_wanted) {
       rlo__command_log_add(event);
       if (target->out_event != NULL) {
@@ -479,8 +399,7 @@ rlo_status rlo__planned_enqueue(rlo__planned *planned,
   }
   rlo__program_give_kernel(program, kernel);
   if (status == RLO_OK) {
-    atomic_fetch_add_explicit(
-        &planned->context->launches, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&planned->context->launches, 1, memory_order_relaxed);
   }
   return status;
 }

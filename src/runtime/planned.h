@@ -64,8 +64,7 @@ typedef struct rlo__planned {
  * @param out_planned  the caller calls rlo__planned_release.
  * @return as rlo_plan_create. Threads: safe.
  */
-RLO_NODISCARD rlo_status rlo__planned_get(rlo_context *context,
-                                          const rlo_problem *problem,
+RLO_NODISCARD rlo_status rlo__planned_get(rlo_context *context, const rlo_problem *problem,
                                           const rlo__planned_terms *terms,
                                           rlo__planned **out_planned);
 
@@ -76,10 +75,8 @@ RLO_NODISCARD rlo_status rlo__planned_get_again(const rlo__planned *planned,
 
 /** Makes one of a launch that runs on any memory, which is copied.
  *  @param spare  taken over, unless this fails; NULL: none. */
-RLO_NODISCARD rlo_status rlo__planned_of_launch(rlo_context *context,
-                                                const rlo__launch *launch,
-                                                rlo__planned *spare,
-                                                rlo__planned **out_planned);
+RLO_NODISCARD rlo_status rlo__planned_of_launch(rlo_context *context, const rlo__launch *launch,
+                                                rlo__planned *spare, rlo__planned **out_planned);
 
 /** Drops a reference; NULL is legal. Threads: safe. */
 void rlo__planned_release(rlo__planned *planned);
@@ -91,8 +88,7 @@ void rlo__planned_release(rlo__planned *planned);
  * @param out_ready  the launch to enqueue, borrowed from `planned`.
  * @return as rlo_plan_prepare. Threads: safe.
  */
-RLO_NODISCARD rlo_status rlo__planned_build(rlo__planned *planned,
-                                            rlo__build_priority priority,
+RLO_NODISCARD rlo_status rlo__planned_build(rlo__planned *planned, rlo__build_priority priority,
                                             rlo__planned **out_ready);
 
 /** Enqueues the kernel of a launch that is built. The caller has checked the

@@ -60,8 +60,7 @@ typedef struct rlo__program_builder {
 
 /** Initializes the rest of a builder whose borrowed fields are set. @return
  * RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
-RLO_NODISCARD rlo_status
-rlo__program_builder_init(rlo__program_builder *builder);
+RLO_NODISCARD rlo_status rlo__program_builder_init(rlo__program_builder *builder);
 void rlo__program_builder_deinit(rlo__program_builder *builder);
 
 /** Who waits for a program. */
@@ -84,8 +83,7 @@ typedef enum rlo__build_priority {
  */
 RLO_NODISCARD rlo_status rlo__program_build(const rlo__program_builder *builder,
                                             const rlo__program_spec *spec,
-                                            rlo__build_priority priority,
-                                            cl_program *out_program,
+                                            rlo__build_priority priority, cl_program *out_program,
                                             bool *out_is_from_disk);
 
 #endif

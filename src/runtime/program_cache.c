@@ -68,8 +68,7 @@ static void destroy_entry(entry *e) {
   rlo__free(e);
 }
 
-static entry *create_entry(rlo__program_cache *cache,
-                           const rlo__program_spec *spec) {
+static entry *create_entry(rlo__program_cache *cache, const rlo__program_spec *spec) {
   entry *e = rlo__alloc(sizeof *e);
   if (e == NULL) {
     return NULL;
@@ -85,8 +84,7 @@ static entry *create_entry(rlo__program_cache *cache,
 
 /* ------------------------------------------------------------------ kernels */
 
-rlo_status rlo__program_take_kernel(rlo__program *program,
-                                    rlo__pooled_kernel **out_kernel) {
+rlo_status rlo__program_take_kernel(rlo__program *program, rlo__pooled_kernel **out_kernel) {
   entry *e = (entry *)program;
   rlo__mutex_lock(&e->mutex);
   rlo__pooled_kernel *kernel = e->idle;
@@ -107,16 +105,14 @@ rlo_status rlo__program_take_kernel(rlo__program *program,
       (void)rlo__status_prefix(status, "kernel %s: ", e->spec.kernel_name);
       return status;
     }
-    atomic_fetch_add_explicit(
-        &e->cache->num_kernels_created, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&e->cache->num_kernels_created, 1, memory_order_relaxed);
   }
   kernel->next = NULL;
   *out_kernel = kernel;
   return RLO_OK;
 }
 
-void rlo__program_give_kernel(rlo__program *program,
-                              rlo__pooled_kernel *kernel) {
+void rlo__program_give_kernel(rlo__program *program, rlo__pooled_kernel *kernel) {
   entry *e = (entry *)program;
   rlo__mutex_lock(&e->mutex);
   kernel->next = e->idle;
@@ -130,21 +126,11 @@ static rlo_status read_limits(entry *e) {
   RLO_TRY(rlo__program_take_kernel(&e->program, &kernel));
   size_t items = 0;
   cl_ulong local_bytes = 0;
-  rlo_status status = RLO_CL(clGetKernelWorkGroupInfo,
-                             kernel->kernel,
-                             device,
-                             CL_KERNEL_WORK_GROUP_SIZE,
-                             sizeof items,
-                             &items,
-                             NULL);
+  rlo_status status = RLO_CL(clGetKernelWorkGroupInfo, kernel->kernel, device,
+                             CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items, NULL);
   if (status == RLO_OK) {
-    status = RLO_CL(clGetKernelWorkGroupInfo,
-                    kernel->kernel,
-                    device,
-                    CL_KERNEL_LOCAL_MEM_SIZE,
-                    sizeof local_bytes,
-                    &local_bytes,
-                    NULL);
+    status = RLO_CL(clGetKernelWorkGroupInfo, kernel->kernel, device, CL_KERNEL_LOCAL_MEM_SIZE,
+                    sizeof local_bytes, &local_bytes, NULL);
   }
   rlo__program_give_kernel(&e->program, kernel);
   e->program.max_work_group_items = (int64_t)items;
@@ -169,9 +155,7 @@ static entry *remove_oldest_idle(rlo__program_cache *cache) {
 
 /** Finds a built program and adds a user. Waits while another thread builds it.
  *  Called with the mutex held. @return NULL: nobody has built it. */
-static entry *find(rlo__program_cache *cache,
-                   uint64_t hash,
-                   const rlo__program_spec *spec) {
+static entry *find(rlo__program_cache *cache, uint64_t hash, const rlo__program_spec *spec) {
   entry *e = rlo__table_find(&cache->table, hash, is_same, spec);
   while (e != NULL && !e->is_built) {
     rlo__cond_wait(&cache->built, &cache->mutex);
@@ -186,18 +170,15 @@ static entry *find(rlo__program_cache *cache,
 
 /** Builds an entry of the table, as the only thread to do so. On failure the
  *  entry is gone. */
-static rlo_status build_entry(rlo__program_cache *cache,
-                              entry *e,
-                              rlo__build_priority priority) {
+static rlo_status build_entry(rlo__program_cache *cache, entry *e, rlo__build_priority priority) {
   bool is_from_disk = false;
-  rlo_status status = rlo__program_build(
-      &cache->builder, &e->spec, priority, &e->cl_program, &is_from_disk);
+  rlo_status status =
+      rlo__program_build(&cache->builder, &e->spec, priority, &e->cl_program, &is_from_disk);
   if (status == RLO_OK) {
     status = read_limits(e);
   }
   if (status != RLO_OK) {
-    rlo__log(
-        cache->builder.log, RLO__LOG_ERROR, "%s", rlo_error_last()->message);
+    rlo__log(cache->builder.log, RLO__LOG_ERROR, "%s", rlo_error_last()->message);
   }
   rlo__mutex_lock(&cache->mutex);
   if (status == RLO_OK) {
@@ -214,10 +195,8 @@ static rlo_status build_entry(rlo__program_cache *cache,
   return status;
 }
 
-rlo_status rlo__program_cache_get(rlo__program_cache *cache,
-                                  const rlo__program_spec *spec,
-                                  rlo__build_priority priority,
-                                  rlo__program **out_program) {
+rlo_status rlo__program_cache_get(rlo__program_cache *cache, const rlo__program_spec *spec,
+                                  rlo__build_priority priority, rlo__program **out_program) {
   uint64_t hash = rlo__codegen_hash(spec);
   rlo__mutex_lock(&cache->mutex);
   entry *e = find(cache, hash, spec);
@@ -258,8 +237,7 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
 
 /* ---------------------------------------------------------------- lifecycle */
 
-rlo_status rlo__program_cache_create(const rlo__program_builder *builder,
-                                     int64_t max_idle,
+rlo_status rlo__program_cache_create(const rlo__program_builder *builder, int64_t max_idle,
                                      rlo__program_cache **out_cache) {
   *out_cache = NULL;
   rlo__program_cache *cache = rlo__alloc(sizeof *cache);
@@ -295,12 +273,10 @@ void rlo__program_cache_destroy(rlo__program_cache *cache) {
   rlo__free(cache);
 }
 
-void rlo__program_cache_get_stats(rlo__program_cache *cache,
-                                  rlo_context_stats *stats) {
+void rlo__program_cache_get_stats(rlo__program_cache *cache, rlo_context_stats *stats) {
   rlo__mutex_lock(&cache->mutex);
   stats->programs_built = cache->num_built;
   stats->program_hits = cache->num_hits;
   rlo__mutex_unlock(&cache->mutex);
-  stats->kernels_created =
-      atomic_load_explicit(&cache->num_kernels_created, memory_order_relaxed);
+  stats->kernels_created = atomic_load_explicit(&cache->num_kernels_created, memory_order_relaxed);
 }

@@ -44,10 +44,9 @@ typedef struct rlo__pooled_kernel {
  *  @param max_idle  limit of unused programs; beyond it, the one unused for
  *                   longest is released.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
-RLO_NODISCARD rlo_status
-rlo__program_cache_create(const rlo__program_builder *builder,
-                          int64_t max_idle,
-                          rlo__program_cache **out_cache);
+RLO_NODISCARD rlo_status rlo__program_cache_create(const rlo__program_builder *builder,
+                                                   int64_t max_idle,
+                                                   rlo__program_cache **out_cache);
 
 /** Every program must have been released with rlo__program_cache_put. NULL is
  *  legal. */
@@ -75,15 +74,13 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program);
 /** Takes an idle kernel of a program or creates one. Holds no lock while the
  *  driver works. @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. Threads: safe.
  */
-RLO_NODISCARD rlo_status rlo__program_take_kernel(
-    rlo__program *program, rlo__pooled_kernel **out_kernel);
+RLO_NODISCARD rlo_status rlo__program_take_kernel(rlo__program *program,
+                                                  rlo__pooled_kernel **out_kernel);
 
 /** Gives a kernel back to its program. Threads: safe. */
-void rlo__program_give_kernel(rlo__program *program,
-                              rlo__pooled_kernel *kernel);
+void rlo__program_give_kernel(rlo__program *program, rlo__pooled_kernel *kernel);
 
 /** Sets the counters of programs and kernels. */
-void rlo__program_cache_get_stats(rlo__program_cache *cache,
-                                  rlo_context_stats *stats);
+void rlo__program_cache_get_stats(rlo__program_cache *cache, rlo_context_stats *stats);
 
 #endif

@@ -47,12 +47,9 @@ typedef struct rlo__source_launch {
  *         RLO_INVALID_ARGUMENT for a function name that is too long, or
  *         arguments that are not those that the function takes.
  */
-RLO_NODISCARD rlo_status
-rlo__source_launch_enqueue(rlo_context *context,
-                           cl_command_queue queue,
-                           const rlo__source_launch *launch,
-                           cl_uint num_wait,
-                           const cl_event *wait_list,
-                           cl_event *out_event);
+RLO_NODISCARD rlo_status rlo__source_launch_enqueue(rlo_context *context, cl_command_queue queue,
+                                                    const rlo__source_launch *launch,
+                                                    cl_uint num_wait, const cl_event *wait_list,
+                                                    cl_event *out_event);
 
 #endif

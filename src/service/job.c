@@ -16,8 +16,7 @@
 
 /* Takes all staging memory at once: two jobs never wait for each other's. */
 static rlo_status allocate_staging(rlo_job *job) {
-  const bool is_huge =
-      job->plan.host_bytes >= rlo__thresholds.service_huge_page_bytes;
+  const bool is_huge = job->plan.host_bytes >= rlo__thresholds.service_huge_page_bytes;
   int64_t alignment = is_huge ? 4096 : RLO__STAGING_ALIGNMENT;
   job->memory = rlo__alloc((size_t)(job->plan.host_bytes + alignment));
   if (job->memory == NULL) {
@@ -35,10 +34,8 @@ static rlo_status allocate_staging(rlo_job *job) {
 
 static rlo_status begin_pass(rlo_job *job) {
   rlo__pipeline_release(job->pipeline);
-  return rlo__pipeline_create(&job->plan.passes[job->pass + 1],
-                              job->host,
-                              job->staging + job->plan.index_bytes,
-                              &job->pipeline);
+  return rlo__pipeline_create(&job->plan.passes[job->pass + 1], job->host,
+                              job->staging + job->plan.index_bytes, &job->pipeline);
 }
 
 /* Reads the indices, unless they are used where they lie. */
@@ -51,8 +48,7 @@ static rlo_status read_indices(rlo_job *job) {
   pass->indices = job->indices->memory;
   if (job->plan.index_bytes > 0) {
     pass->indices = job->staging;
-    RLO_TRY(
-        rlo__storage_read(job->indices, 0, pass->index_bytes, job->staging));
+    RLO_TRY(rlo__storage_read(job->indices, 0, pass->index_bytes, job->staging));
   }
   return RLO_OK;
 }
@@ -69,9 +65,8 @@ static rlo_status check_source(const rlo_job *job) {
 
 static rlo_status start(rlo_job *job) {
   /* A journal was compared with the source as it was then. */
-  RLO_TRY(job->journal != NULL
-              ? check_source(job)
-              : rlo__storage_get_identity(job->src, &job->src_identity));
+  RLO_TRY(job->journal != NULL ? check_source(job)
+                               : rlo__storage_get_identity(job->src, &job->src_identity));
   if (job->src_bytes > rlo__thresholds.service_streamed_bytes) {
     rlo__storage_set_streamed(job->src);
   }
@@ -120,22 +115,16 @@ static rlo_status do_pass(rlo__job_work *work, rlo__lane *lane) {
   }
   if (work->work.slot != NULL) {
     int64_t number = work->work.slot->number;
-    status =
-        rlo__status_prefix(status,
-                           "piece %" PRId64 " of %" PRId64 ": ",
-                           number,
-                           rlo__pass_num_pieces(&job->plan.passes[job->pass]));
+    status = rlo__status_prefix(status, "piece %" PRId64 " of %" PRId64 ": ", number,
+                                rlo__pass_num_pieces(&job->plan.passes[job->pass]));
   } else {
-    status = rlo__status_prefix(status,
-                                "box %" PRId64 " of %" PRId64 ": ",
-                                work->work.box->number + 1,
-                                job->plan.passes[job->pass].plan.num_boxes);
+    status =
+        rlo__status_prefix(status, "box %" PRId64 " of %" PRId64 ": ", work->work.box->number + 1,
+                           job->plan.passes[job->pass].plan.num_boxes);
   }
-  return job->plan.num_passes == 1 ? status
-                                   : rlo__status_prefix(status,
-                                                        "pass %d of %d, ",
-                                                        job->pass + 1,
-                                                        job->plan.num_passes);
+  return job->plan.num_passes == 1
+             ? status
+             : rlo__status_prefix(status, "pass %d of %d, ", job->pass + 1, job->plan.num_passes);
 }
 
 rlo_status rlo__job_do(rlo__job_work *work, rlo__lane *lane) {
@@ -167,8 +156,7 @@ static bool is_last_pass(const rlo_job *job) {
 /* Takes a checkpoint that is due: it is made while others go on with the pass.
  */
 static bool take_checkpoint(rlo_job *job, rlo__job_work *out_work) {
-  if (job->journal == NULL ||
-      !rlo__journal_is_due(job->journal, job->info.bytes_written)) {
+  if (job->journal == NULL || !rlo__journal_is_due(job->journal, job->info.bytes_written)) {
     return false;
   }
   rlo__journal_begin_checkpoint(job->journal, job->info.bytes_written);
@@ -176,9 +164,7 @@ static bool take_checkpoint(rlo_job *job, rlo__job_work *out_work) {
   return true;
 }
 
-static bool take_in_pass(rlo_job *job,
-                         int32_t lane_number,
-                         rlo__job_work *out_work) {
+static bool take_in_pass(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
   bool may_write = lane_number < 0;
   return (may_write && take_checkpoint(job, out_work)) ||
          rlo__pipeline_take(job->pipeline, lane_number, &out_work->work) ||
@@ -212,9 +198,8 @@ bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
     return false;
   }
   *out_work = (rlo__job_work){.job = job, .phase = job->phase};
-  bool is_taken = job->phase == RLO__PHASE_PASS
-                      ? take_in_pass(job, lane_number, out_work)
-                      : take_phase(job, lane_number);
+  bool is_taken = job->phase == RLO__PHASE_PASS ? take_in_pass(job, lane_number, out_work)
+                                                : take_phase(job, lane_number);
   job->num_works += is_taken;
   return is_taken;
 }
@@ -226,17 +211,14 @@ static void settle_pass(rlo_job *job) {
   }
   /* A checkpoint beside the pass comes to its end first. */
   if (rlo__pipeline_has_ended(job->pipeline) && job->num_works == 0) {
-    job->phase = job->journal != NULL || is_last_pass(job)
-                     ? RLO__PHASE_CHECKPOINT
-                     : RLO__PHASE_NEXT_PASS;
+    job->phase =
+        job->journal != NULL || is_last_pass(job) ? RLO__PHASE_CHECKPOINT : RLO__PHASE_NEXT_PASS;
   }
 }
 
 /* The least length of transfers; 0: there were none. */
-static int64_t smallest(const rlo__storage_counters *a,
-                        const rlo__storage_counters *b) {
-  int64_t least =
-      rlo__min(atomic_load(&a->smallest), atomic_load(&b->smallest));
+static int64_t smallest(const rlo__storage_counters *a, const rlo__storage_counters *b) {
+  int64_t least = rlo__min(atomic_load(&a->smallest), atomic_load(&b->smallest));
   return least == INT64_MAX ? 0 : least;
 }
 
@@ -247,17 +229,14 @@ static void count_work(rlo_job *job, const rlo__job_work *work) {
   info->smallest_write = smallest(&dst[1], &dst[1]);
   info->bytes_read += work->work.bytes_read;
   info->bytes_written += work->work.bytes_written;
-  info->device_bytes_peak =
-      rlo__max(info->device_bytes_peak, work->device_bytes);
+  info->device_bytes_peak = rlo__max(info->device_bytes_peak, work->device_bytes);
   for (int32_t n = 0; n < RLO_STAGE_COUNT; ++n) {
     info->stage_seconds[n] += work->work.seconds[n];
   }
 }
 
 /* Ends a work of a pass, which may have been the last one of its box. */
-static rlo_status end_pass_work(rlo_job *job,
-                                const rlo__job_work *work,
-                                rlo_status status) {
+static rlo_status end_pass_work(rlo_job *job, const rlo__job_work *work, rlo_status status) {
   rlo__pipeline *pipeline = job->pipeline;
   const rlo__box *box = work->work.box;
   int64_t num_boxes_before = pipeline->num_boxes_done;
@@ -333,13 +312,11 @@ rlo_job_info rlo__job_get_info(const rlo_job *job) {
   info.bytes_done =
       info.state == RLO_JOB_DONE
           ? info.bytes_total
-          : rlo__min(info.bytes_total,
-                     info.bytes_resumed + info.bytes_read + info.bytes_written);
+          : rlo__min(info.bytes_total, info.bytes_resumed + info.bytes_read + info.bytes_written);
   bool has_ended = job->phase == RLO__PHASE_ENDED;
   if (job->begin_seconds > 0) {
     info.host_bytes_peak = job->plan.host_bytes;
-    info.seconds = (has_ended ? job->end_seconds : rlo__clock_seconds()) -
-                   job->begin_seconds;
+    info.seconds = (has_ended ? job->end_seconds : rlo__clock_seconds()) - job->begin_seconds;
   }
   /* Before, the first pieces say little. */
   const double known_after_seconds = 2.0;
@@ -347,8 +324,7 @@ rlo_job_info rlo__job_get_info(const rlo_job *job) {
   bool is_known = info.seconds >= known_after_seconds && bytes_now != 0;
   info.seconds_left =
       has_ended  ? 0
-      : is_known ? info.seconds * (double)(info.bytes_total - info.bytes_done) /
-                       (double)bytes_now
+      : is_known ? info.seconds * (double)(info.bytes_total - info.bytes_done) / (double)bytes_now
                  : -1;
   return info;
 }

@@ -55,9 +55,7 @@ static int64_t read_group_room(void) {
   char *text = NULL;
   size_t bytes;
   int64_t room = INT64_MAX;
-  if (rlo__file_read(
-          "/proc/self/cgroup", MAX_SYSTEM_FILE_BYTES, &text, &bytes) !=
-      RLO_OK) {
+  if (rlo__file_read("/proc/self/cgroup", MAX_SYSTEM_FILE_BYTES, &text, &bytes) != RLO_OK) {
     return room;
   }
   /* Version 2 has one line: "0::/path". */
@@ -66,10 +64,8 @@ static int64_t read_group_room(void) {
     path += strlen("0::");
     path[strcspn(path, "\n")] = '\0';
     char limit_path[512], use_path[512];
-    (void)snprintf(
-        limit_path, sizeof limit_path, "/sys/fs/cgroup%.400s/memory.max", path);
-    (void)snprintf(
-        use_path, sizeof use_path, "/sys/fs/cgroup%.400s/memory.current", path);
+    (void)snprintf(limit_path, sizeof limit_path, "/sys/fs/cgroup%.400s/memory.max", path);
+    (void)snprintf(use_path, sizeof use_path, "/sys/fs/cgroup%.400s/memory.current", path);
     int64_t limit = read_number(limit_path, "", 1);
     int64_t use = read_number(use_path, "", 1);
     if (limit != INT64_MAX && use != INT64_MAX) {
@@ -83,49 +79,32 @@ static int64_t read_group_room(void) {
 static int64_t default_host_bytes(void) {
   int64_t available = read_number("/proc/meminfo", "MemAvailable:", 1024);
   available = rlo__min(available, read_group_room());
-  return rlo__max(
-      rlo__thresholds.service_least_host_bytes,
-      rlo__min(rlo__thresholds.service_most_host_bytes, available / 4));
+  return rlo__max(rlo__thresholds.service_least_host_bytes,
+                  rlo__min(rlo__thresholds.service_most_host_bytes, available / 4));
 }
 
 /* ------------------------------------------------------------------ options */
 
-static rlo_status check_range(const char *name,
-                              int64_t value,
-                              int64_t least,
-                              int64_t most) {
+static rlo_status check_range(const char *name, int64_t value, int64_t least, int64_t most) {
   if (value < 0) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%s is %" PRId64 ", below 0", name, value);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s is %" PRId64 ", below 0", name, value);
   }
   if (value != 0 && (value < least || value > most)) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s is %" PRId64 "; %" PRId64 " to %" PRId64
-                    ", or 0 for the default",
-                    name,
-                    value,
-                    least,
-                    most);
+                    "%s is %" PRId64 "; %" PRId64 " to %" PRId64 ", or 0 for the default", name,
+                    value, least, most);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__service_options_read(const rlo_service_options *options,
-                                     int32_t num_contexts,
+rlo_status rlo__service_options_read(const rlo_service_options *options, int32_t num_contexts,
                                      rlo_service_options *out_options) {
   rlo_service_options read = RLO_SERVICE_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read("service options",
-                            "RLO_SERVICE_OPTIONS_INIT",
-                            options,
-                            &read,
+  RLO_TRY(rlo__options_read("service options", "RLO_SERVICE_OPTIONS_INIT", options, &read,
                             sizeof read));
-  RLO_TRY(check_range("host_memory_bytes",
-                      read.host_memory_bytes,
-                      RLO_SERVICE_MIN_HOST_BYTES,
+  RLO_TRY(check_range("host_memory_bytes", read.host_memory_bytes, RLO_SERVICE_MIN_HOST_BYTES,
                       INT64_MAX));
-  RLO_TRY(check_range("device_memory_bytes",
-                      read.device_memory_bytes,
-                      RLO_SERVICE_MIN_DEVICE_BYTES,
+  RLO_TRY(check_range("device_memory_bytes", read.device_memory_bytes, RLO_SERVICE_MIN_DEVICE_BYTES,
                       INT64_MAX));
   RLO_TRY(check_range("io_threads", read.io_threads, 1, RLO__MAX_IO_THREADS));
   RLO_TRY(check_range("max_running_jobs", read.max_running_jobs, 1, INT32_MAX));
@@ -140,30 +119,22 @@ rlo_status rlo__service_options_read(const rlo_service_options *options,
   }
   if (read.max_running_jobs == 0) {
     read.max_running_jobs =
-        (int32_t)rlo__max(DEFAULT_JOBS_OF_CONTEXT,
-                          (int64_t)DEFAULT_JOBS_OF_CONTEXT * num_contexts);
+        (int32_t)rlo__max(DEFAULT_JOBS_OF_CONTEXT, (int64_t)DEFAULT_JOBS_OF_CONTEXT * num_contexts);
   }
   *out_options = read;
   return RLO_OK;
 }
 
-rlo_status rlo__job_options_read(const rlo_job_options *options,
-                                 rlo_job_options *out_options) {
+rlo_status rlo__job_options_read(const rlo_job_options *options, rlo_job_options *out_options) {
   rlo_job_options read = RLO_JOB_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read(
-      "job options", "RLO_JOB_OPTIONS_INIT", options, &read, sizeof read));
+  RLO_TRY(rlo__options_read("job options", "RLO_JOB_OPTIONS_INIT", options, &read, sizeof read));
   if (read.priority < -1 || read.priority > 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "priority is %" PRId32 "; -1, 0 or 1",
-                    read.priority);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "priority is %" PRId32 "; -1, 0 or 1", read.priority);
   }
-  RLO_TRY(
-      check_range("host_memory_bytes", read.host_memory_bytes, 1, INT64_MAX));
+  RLO_TRY(check_range("host_memory_bytes", read.host_memory_bytes, 1, INT64_MAX));
   if (read.passes < 0 || read.passes > RLO__MAX_PASSES) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "passes is %" PRId32
-                    "; 1 or 2, or 0 for as many as are faster",
-                    read.passes);
+                    "passes is %" PRId32 "; 1 or 2, or 0 for as many as are faster", read.passes);
   }
   RLO_TRY(check_range("scratch_bytes", read.scratch_bytes, 1, INT64_MAX));
   *out_options = read;
@@ -172,15 +143,10 @@ rlo_status rlo__job_options_read(const rlo_job_options *options,
 
 /* ----------------------------------------------------------------- planning */
 
-static rlo_status check_side(const char *name,
-                             int64_t bytes,
-                             const rlo_storage_traits *traits) {
+static rlo_status check_side(const char *name, int64_t bytes, const rlo_storage_traits *traits) {
   if (traits->bytes < bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the %s has %" PRId64 " bytes; the problem needs %" PRId64,
-                    name,
-                    traits->bytes,
-                    bytes);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "the %s has %" PRId64 " bytes; the problem needs %" PRId64,
+                    name, traits->bytes, bytes);
   }
   return RLO_OK;
 }
@@ -191,70 +157,53 @@ static int64_t index_bytes_of(const rlo_problem *problem) {
 
 /* Takes over the numbers of a job that began earlier: today's may be others,
  * since the default depends on the memory that is free. */
-static rlo_status get_resumed_settings(const rlo__job_setting *setting,
-                                       int64_t scratch_bytes,
+static rlo_status get_resumed_settings(const rlo__job_setting *setting, int64_t scratch_bytes,
                                        rlo__journal_settings *out) {
   const rlo_job_options *wanted = &setting->options;
   *out = *setting->resumed;
-  if ((wanted->host_memory_bytes != 0 &&
-       wanted->host_memory_bytes != out->host_bytes) ||
+  if ((wanted->host_memory_bytes != 0 && wanted->host_memory_bytes != out->host_bytes) ||
       (wanted->passes != 0 && wanted->passes != out->passes) ||
       scratch_bytes < out->scratch_bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the journal \"%s\" is of a job with %" PRId64
-                    " bytes of host memory, %" PRId64 " passes and %" PRId64
-                    " bytes behind the destination; this one wants %" PRId64
+                    "the journal \"%s\" is of a job with %" PRId64 " bytes of host memory, %" PRId64
+                    " passes and %" PRId64 " bytes behind the destination; this one wants %" PRId64
                     ", %" PRId32 " and %" PRId64,
-                    wanted->journal_path,
-                    out->host_bytes,
-                    out->passes,
-                    out->scratch_bytes,
-                    wanted->host_memory_bytes,
-                    wanted->passes,
-                    scratch_bytes);
+                    wanted->journal_path, out->host_bytes, out->passes, out->scratch_bytes,
+                    wanted->host_memory_bytes, wanted->passes, scratch_bytes);
   }
   return RLO_OK;
 }
 
 /* Gets the numbers that the job is planned with. */
-static rlo_status get_settings(const rlo_problem *problem,
-                               const rlo__job_setting *setting,
+static rlo_status get_settings(const rlo_problem *problem, const rlo__job_setting *setting,
                                rlo__journal_settings *out) {
   const rlo__service_limits *limits = &setting->limits;
   const rlo_job_options *options = &setting->options;
   /* The bytes that two passes may use behind the destination. */
-  int64_t scratch = rlo__min(
-      options->scratch_bytes,
-      setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);
+  int64_t scratch = rlo__min(options->scratch_bytes,
+                             setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);
   if (setting->resumed != NULL) {
     return get_resumed_settings(setting, scratch, out);
   }
   int64_t most = limits->options.host_memory_bytes;
-  int64_t device_bytes =
-      limits->options.device_memory_bytes - index_bytes_of(problem);
+  int64_t device_bytes = limits->options.device_memory_bytes - index_bytes_of(problem);
   if (options->host_memory_bytes > most) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the job wants %" PRId64
-                    " bytes of host memory; the service has %" PRId64,
-                    options->host_memory_bytes,
-                    most);
+                    "the job wants %" PRId64 " bytes of host memory; the service has %" PRId64,
+                    options->host_memory_bytes, most);
   }
   *out = (rlo__journal_settings){
-      .host_bytes = options->host_memory_bytes != 0
-                        ? options->host_memory_bytes
-                        : most / limits->options.max_running_jobs,
-      .piece_bytes =
-          rlo__min(limits->max_buffer_bytes,
-                   limits->copies ? rlo__max(1, device_bytes) / 2 : INT64_MAX),
+      .host_bytes = options->host_memory_bytes != 0 ? options->host_memory_bytes
+                                                    : most / limits->options.max_running_jobs,
+      .piece_bytes = rlo__min(limits->max_buffer_bytes,
+                              limits->copies ? rlo__max(1, device_bytes) / 2 : INT64_MAX),
       /* Without copies a device sees a box, or much of it, as one buffer. */
       .box_bytes = limits->copies ? INT64_MAX : limits->max_buffer_bytes,
-      .num_slots =
-          limits->options.io_threads + SLOTS_OF_LANE * limits->num_lanes,
+      .num_slots = limits->options.io_threads + SLOTS_OF_LANE * limits->num_lanes,
       .passes = options->passes,
       .scratch_bytes = scratch};
   if (options->journal_path != NULL) {
-    out->box_bytes =
-        rlo__min(out->box_bytes, rlo__thresholds.service_journaled_box_bytes);
+    out->box_bytes = rlo__min(out->box_bytes, rlo__thresholds.service_journaled_box_bytes);
   }
   return RLO_OK;
 }
@@ -274,14 +223,12 @@ static void count_whole(const rlo_problem *problem, rlo__piece_plan *plan) {
 }
 
 /* Checks what a problem that loads or reads its destination needs. */
-static rlo_status check_problem(const rlo_problem *problem,
-                                const rlo__job_setting *setting) {
+static rlo_status check_problem(const rlo_problem *problem, const rlo__job_setting *setting) {
   RLO_TRY(rlo__problem_validate(problem));
   const rlo_job_options *options = &setting->options;
   if (options->indices == NULL && index_bytes_of(problem) > 0) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem loads %" PRId64
-                    " bytes of indices; the job's options have none",
+                    "the problem loads %" PRId64 " bytes of indices; the job's options have none",
                     problem->index_bytes);
   }
   if (options->journal_path != NULL && rlo__problem_reads_cells(problem)) {
@@ -294,22 +241,17 @@ static rlo_status check_problem(const rlo_problem *problem,
 }
 
 /* Both sides are in memory and used there: as without a service. */
-static void plan_in_place(const rlo_problem *problem,
-                          const rlo__job_setting *setting,
+static void plan_in_place(const rlo_problem *problem, const rlo__job_setting *setting,
                           rlo__pass *pass) {
   count_whole(problem, &pass->plan);
   pass->staging.num_boxes = pass->staging.num_slots = 1;
   if (setting->limits.num_lanes == 0) {
-    int64_t threads =
-        rlo__min(rlo__thread_processors(), setting->limits.options.io_threads);
+    int64_t threads = rlo__min(rlo__thread_processors(), setting->limits.options.io_threads);
     int64_t bytes = rlo__max(problem->read_bytes, problem->written_bytes);
     /* Each thread has as many, if it is worth while to have several. */
-    int64_t rounds =
-        rlo__ceil_div(bytes, rlo__thresholds.service_share_bytes * threads);
+    int64_t rounds = rlo__ceil_div(bytes, rlo__thresholds.service_share_bytes * threads);
     pass->num_shares = (int32_t)rlo__max(
-        1,
-        rlo__min(rounds * threads,
-                 bytes / rlo__thresholds.service_least_share_bytes));
+        1, rlo__min(rounds * threads, bytes / rlo__thresholds.service_least_share_bytes));
     pass->staging.num_slots = (int32_t)rlo__min(threads, pass->num_shares);
   }
 }
@@ -327,17 +269,14 @@ static void take_two(const rlo__piece_plan plans[2], rlo__job_plan *out) {
 }
 
 /* Plans one pass or two: those that are asked for, or the faster. */
-static rlo_status choose_passes(const rlo_problem *problem,
-                                const rlo__job_setting *setting,
-                                int64_t wanted,
-                                const rlo__piece_budget *budget,
+static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setting *setting,
+                                int64_t wanted, const rlo__piece_budget *budget,
                                 rlo__job_plan *out) {
   const rlo_storage_traits *src = &setting->traits[RLO__SIDE_SOURCE];
   const rlo_storage_traits *dst = &setting->traits[RLO__SIDE_DESTINATION];
   rlo__piece_plan *one = &out->passes[0].plan;
-  if (wanted == 1 ||
-      (wanted == 0 && (budget->is_memory[0] || budget->is_memory[1] ||
-                       budget->scratch_bytes == 0))) {
+  if (wanted == 1 || (wanted == 0 && (budget->is_memory[0] || budget->is_memory[1] ||
+                                      budget->scratch_bytes == 0))) {
     return rlo__piece_plan_make(problem, src, dst, budget, one);
   }
   const int64_t good[2] = {src->good_read_bytes, dst->good_write_bytes};
@@ -349,10 +288,9 @@ static rlo_status choose_passes(const rlo_problem *problem,
   bool is_better = status == RLO_OK;
   if (wanted == 0) {
     status = rlo__piece_plan_make(problem, src, dst, budget, one);
-    is_better = is_better && (status != RLO_OK ||
-                              rlo__piece_plan_cost(&two[0], good) +
-                                      rlo__piece_plan_cost(&two[1], good) <
-                                  rlo__piece_plan_cost(one, good));
+    is_better = is_better && (status != RLO_OK || rlo__piece_plan_cost(&two[0], good) +
+                                                          rlo__piece_plan_cost(&two[1], good) <
+                                                      rlo__piece_plan_cost(one, good));
   }
   if (is_better) {
     take_two(two, out);
@@ -362,11 +300,8 @@ static rlo_status choose_passes(const rlo_problem *problem,
   return status;
 }
 
-static rlo_status plan_passes(const rlo_problem *problem,
-                              const rlo__job_setting *setting,
-                              int64_t wanted,
-                              rlo__piece_budget budget,
-                              rlo__job_plan *out) {
+static rlo_status plan_passes(const rlo_problem *problem, const rlo__job_setting *setting,
+                              int64_t wanted, rlo__piece_budget budget, rlo__job_plan *out) {
   RLO_TRY(choose_passes(problem, setting, wanted, &budget, out));
   for (int32_t n = 0; n < out->num_passes; ++n) {
     rlo__pass *pass = &out->passes[n];
@@ -377,18 +312,13 @@ static rlo_status plan_passes(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__job_plan_make(const rlo_problem *problem,
-                              const rlo__job_setting *setting,
+rlo_status rlo__job_plan_make(const rlo_problem *problem, const rlo__job_setting *setting,
                               rlo__job_plan *out) {
   RLO_TRY(check_problem(problem, setting));
-  RLO_TRY(check_side(
-      "source", problem->src_bytes, &setting->traits[RLO__SIDE_SOURCE]));
-  RLO_TRY(check_side("destination",
-                     problem->dst_bytes,
-                     &setting->traits[RLO__SIDE_DESTINATION]));
+  RLO_TRY(check_side("source", problem->src_bytes, &setting->traits[RLO__SIDE_SOURCE]));
+  RLO_TRY(check_side("destination", problem->dst_bytes, &setting->traits[RLO__SIDE_DESTINATION]));
   if (setting->traits[RLO__SIDE_DESTINATION].is_read_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the destination is a storage that can only be read");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the destination is a storage that can only be read");
   }
   const rlo__service_limits *limits = &setting->limits;
   const int64_t index_bytes = index_bytes_of(problem);
@@ -398,13 +328,12 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
   out->index_bytes = 0;
   RLO_TRY(get_settings(problem, setting, &out->settings));
   const int64_t host_bytes = out->settings.host_bytes;
-  *pass =
-      (rlo__pass){.is_in_memory = {setting->is_in_memory[0] && !limits->copies,
-                                   setting->is_in_memory[1] && !limits->copies},
-                  .is_new_destination = setting->options.is_new_destination,
-                  .num_lanes = limits->num_lanes,
-                  .index_bytes = index_bytes,
-                  .copies = limits->copies};
+  *pass = (rlo__pass){.is_in_memory = {setting->is_in_memory[0] && !limits->copies,
+                                       setting->is_in_memory[1] && !limits->copies},
+                      .is_new_destination = setting->options.is_new_destination,
+                      .num_lanes = limits->num_lanes,
+                      .index_bytes = index_bytes,
+                      .copies = limits->copies};
   bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
   bool is_empty = rlo_problem_is_empty(problem);
   if (!setting->are_indices_in_memory && !is_empty &&
@@ -422,13 +351,11 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
         .piece_bytes = settings->piece_bytes,
         .box_bytes = settings->box_bytes,
         /* In place threads have nothing to transfer. */
-        .num_slots = is_in_place ? SLOTS_OF_LANE * limits->num_lanes
-                                 : (int32_t)settings->num_slots,
+        .num_slots = is_in_place ? SLOTS_OF_LANE * limits->num_lanes : (int32_t)settings->num_slots,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = limits->copies,
         .scratch_bytes = settings->scratch_bytes};
-    rlo_status status = plan_passes(
-        problem, setting, is_empty ? 1 : settings->passes, budget, out);
+    rlo_status status = plan_passes(problem, setting, is_empty ? 1 : settings->passes, budget, out);
     if (status != RLO_OK) {
       /* The job of the journal could be planned with these settings. */
       return setting->resumed != NULL && status != RLO_OUT_OF_MEMORY
@@ -444,20 +371,17 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
                     "the budget is %" PRId64
                     " bytes of staging memory; the least that suffices is "
                     "%" PRId64,
-                    host_bytes,
-                    out->host_bytes);
+                    host_bytes, out->host_bytes);
   }
   if (limits->copies) {
     out->device_bytes = index_bytes + pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
     if (out->device_bytes > limits->options.device_memory_bytes) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT,
-          "the journal \"%s\" is of a job whose pieces take %" PRId64
-          " bytes on a device; the budget is %" PRId64,
-          setting->options.journal_path,
-          out->device_bytes,
-          limits->options.device_memory_bytes);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the journal \"%s\" is of a job whose pieces take %" PRId64
+                      " bytes on a device; the budget is %" PRId64,
+                      setting->options.journal_path, out->device_bytes,
+                      limits->options.device_memory_bytes);
     }
   }
   return RLO_OK;

@@ -55,10 +55,9 @@ typedef struct rlo__job_plan {
 } rlo__job_plan;
 
 /** Reads and checks options of a service, with defaults in place of 0. */
-RLO_NODISCARD rlo_status
-rlo__service_options_read(const rlo_service_options *options,
-                          int32_t num_contexts,
-                          rlo_service_options *out_options);
+RLO_NODISCARD rlo_status rlo__service_options_read(const rlo_service_options *options,
+                                                   int32_t num_contexts,
+                                                   rlo_service_options *out_options);
 
 /** Reads and checks options of a job. */
 RLO_NODISCARD rlo_status rlo__job_options_read(const rlo_job_options *options,
@@ -66,7 +65,6 @@ RLO_NODISCARD rlo_status rlo__job_options_read(const rlo_job_options *options,
 
 /** Plans a job. `out` is large. @return as rlo_service_submit. */
 RLO_NODISCARD rlo_status rlo__job_plan_make(const rlo_problem *problem,
-                                            const rlo__job_setting *setting,
-                                            rlo__job_plan *out);
+                                            const rlo__job_setting *setting, rlo__job_plan *out);
 
 #endif

@@ -78,8 +78,7 @@ struct rlo__journal {
   int64_t begin_bytes;
 };
 
-void rlo__journal_set_calls(rlo__journal *journal,
-                            const rlo__storage_calls *calls) {
+void rlo__journal_set_calls(rlo__journal *journal, const rlo__storage_calls *calls) {
   journal->calls = calls;
 }
 
@@ -104,9 +103,8 @@ static uint64_t checksum_of(const uint64_t *words, int count, uint64_t seed) {
 
 /* Tells if a job can have begun with the settings. */
 static bool is_possible(const rlo__journal_settings *s) {
-  return s->host_bytes > 0 && s->piece_bytes > 0 && s->box_bytes > 0 &&
-         s->num_slots > 0 && s->num_slots <= INT32_MAX && s->passes > 0 &&
-         s->passes <= 2 && s->scratch_bytes >= 0;
+  return s->host_bytes > 0 && s->piece_bytes > 0 && s->box_bytes > 0 && s->num_slots > 0 &&
+         s->num_slots <= INT32_MAX && s->passes > 0 && s->passes <= 2 && s->scratch_bytes >= 0;
 }
 
 static rlo_status read_header(rlo__journal *journal) {
@@ -115,16 +113,12 @@ static rlo_status read_header(rlo__journal *journal) {
   RLO_TRY(rlo__file_pread(journal->fd, journal->path, words, bytes, 0));
   swap_words(words, HEADER_WORDS);
   if (bytes < SETTINGS_WORD * sizeof *words || words[0] != magic) {
-    return RLO_FAIL(
-        RLO_DATA_LOSS, "\"%s\" is not the journal of a job", journal->path);
+    return RLO_FAIL(RLO_DATA_LOSS, "\"%s\" is not the journal of a job", journal->path);
   }
   if (words[1] != RLO__JOURNAL_VERSION) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the journal \"%s\" has version %" PRIu64
-                    "; this library knows version %d",
-                    journal->path,
-                    words[1],
-                    RLO__JOURNAL_VERSION);
+                    "the journal \"%s\" has version %" PRIu64 "; this library knows version %d",
+                    journal->path, words[1], RLO__JOURNAL_VERSION);
   }
   memcpy(&journal->settings, words + SETTINGS_WORD, sizeof journal->settings);
   journal->hash = (rlo__hash128){words[HASH_WORD], words[HASH_WORD + 1]};
@@ -132,9 +126,7 @@ static rlo_status read_header(rlo__journal *journal) {
   journal->end = HEADER_BYTES;
   if (bytes < HEADER_BYTES || words[HEADER_WORDS - 1] != journal->checksum ||
       !is_possible(&journal->settings)) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the header of the journal \"%s\" is damaged",
-                    journal->path);
+    return RLO_FAIL(RLO_DATA_LOSS, "the header of the journal \"%s\" is damaged", journal->path);
   }
   return RLO_OK;
 }
@@ -143,16 +135,13 @@ static rlo_status read_header(rlo__journal *journal) {
 static rlo_status take_record(rlo__journal *journal, const uint64_t *words) {
   const uint64_t number = words[0];
   const page p = {words[1], (int64_t)words[2]};
-  if (words[RECORD_WORDS - 1] !=
-      checksum_of(words, RECORD_WORDS - 1, journal->checksum)) {
+  if (words[RECORD_WORDS - 1] != checksum_of(words, RECORD_WORDS - 1, journal->checksum)) {
     return RLO_NOT_FOUND;
   }
   const int64_t last = journal->num_boxes % PAGE_BOXES;
   const bool is_whole = number + 1 < journal->num_pages || last == 0;
-  if (number >= journal->num_pages || p.bytes < 0 ||
-      (!is_whole && p.boxes >> last != 0)) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the journal \"%s\" has boxes that its job has not",
+  if (number >= journal->num_pages || p.bytes < 0 || (!is_whole && p.boxes >> last != 0)) {
+    return RLO_FAIL(RLO_DATA_LOSS, "the journal \"%s\" has boxes that its job has not",
                     journal->path);
   }
   journal->durable[number] = p;
@@ -165,10 +154,7 @@ static rlo_status read_records(rlo__journal *journal) {
   int64_t left;
   while ((left = (journal->bytes - journal->end) / RECORD_BYTES) > 0) {
     left = rlo__min(left, rlo__thresholds.service_journal_records);
-    RLO_TRY(rlo__file_pread(journal->fd,
-                            journal->path,
-                            words,
-                            (size_t)left * RECORD_BYTES,
+    RLO_TRY(rlo__file_pread(journal->fd, journal->path, words, (size_t)left * RECORD_BYTES,
                             journal->end));
     swap_words(words, (size_t)left * RECORD_WORDS);
     for (int64_t n = 0; n < left; ++n) {
@@ -206,29 +192,22 @@ static rlo_status open_existing(rlo__journal *journal, bool is_locked) {
   journal->fd = rlo__open_at(AT_FDCWD, journal->path, O_RDWR | O_NONBLOCK);
   journal->exists = journal->fd >= 0;
   if (!journal->exists) {
-    return errno == ENOENT
-               ? RLO_OK
-               : rlo__file_fail(
-                     "cannot open the journal", journal->path, errno);
+    return errno == ENOENT ? RLO_OK
+                           : rlo__file_fail("cannot open the journal", journal->path, errno);
   }
   struct stat st;
   if (fstat(journal->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "\"%s\", which should be a journal, is not a regular file",
-                    journal->path);
+                    "\"%s\", which should be a journal, is not a regular file", journal->path);
   }
   if (is_locked && lock_fd(journal->fd) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "another job has the journal \"%s\"",
-                    journal->path);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "another job has the journal \"%s\"", journal->path);
   }
   journal->bytes = (int64_t)st.st_size;
   return read_header(journal);
 }
 
-rlo_status rlo__journal_open(const char *path,
-                             bool is_locked,
-                             rlo__journal **out_journal) {
+rlo_status rlo__journal_open(const char *path, bool is_locked, rlo__journal **out_journal) {
   *out_journal = NULL;
   rlo__journal *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -237,8 +216,7 @@ rlo_status rlo__journal_open(const char *path,
   made->fd = -1;
   made->calls = &rlo__storage_system_calls;
   made->path = rlo__alloc_string(path);
-  rlo_status status =
-      made->path == NULL ? RLO_OUT_OF_MEMORY : open_existing(made, is_locked);
+  rlo_status status = made->path == NULL ? RLO_OUT_OF_MEMORY : open_existing(made, is_locked);
   if (status != RLO_OK) {
     rlo__journal_release(made);
     return status;
@@ -257,8 +235,7 @@ void rlo__journal_release(rlo__journal *journal) {
   rlo__free(journal);
 }
 
-const rlo__journal_settings *rlo__journal_get_settings(
-    const rlo__journal *journal) {
+const rlo__journal_settings *rlo__journal_get_settings(const rlo__journal *journal) {
   return journal->exists ? &journal->settings : NULL;
 }
 
@@ -269,8 +246,7 @@ rlo_status rlo__journal_fail_other(const char *path) {
                   path);
 }
 
-rlo_status rlo__journal_fit(rlo__journal *journal,
-                            const rlo__journal_subject *job) {
+rlo_status rlo__journal_fit(rlo__journal *journal, const rlo__journal_subject *job) {
   if (journal->exists && !rlo__hash128_is_equal(journal->hash, job->hash)) {
     return rlo__journal_fail_other(journal->path);
   }
@@ -292,8 +268,7 @@ rlo_status rlo__journal_fit(rlo__journal *journal,
   }
   for (size_t n = 0; n < journal->num_pages; ++n) {
     journal->done[n] = journal->durable[n];
-    journal->bytes_resumed =
-        rlo__add_capped(journal->bytes_resumed, journal->durable[n].bytes);
+    journal->bytes_resumed = rlo__add_capped(journal->bytes_resumed, journal->durable[n].bytes);
   }
   return RLO_OK;
 }
@@ -306,18 +281,14 @@ int64_t rlo__journal_bytes_resumed(const rlo__journal *journal) {
 
 static void folder_of(const char *path, char out[PATH_MAX]) {
   const char *slash = strrchr(path, '/');
-  (void)snprintf(out,
-                 PATH_MAX,
-                 "%.*s",
-                 slash == NULL ? 1 : (int)(slash - path) + 1,
+  (void)snprintf(out, PATH_MAX, "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1,
                  slash == NULL ? "." : path);
 }
 
 /* Makes a file of a header. 0, or an errno: then nothing is left. If
  * `is_named`, the file has its name before its contents: where the system has
  * no files without a name. */
-static int write_header(const rlo__journal *journal,
-                        const uint64_t header[HEADER_WORDS],
+static int write_header(const rlo__journal *journal, const uint64_t header[HEADER_WORDS],
                         bool is_named) {
   const mode_t mode = 0600;
   char folder[PATH_MAX];
@@ -325,9 +296,8 @@ static int write_header(const rlo__journal *journal,
   int fd;
   folder_of(journal->path, folder);
   do {
-    fd = is_named
-             ? open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-             : open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+    fd = is_named ? open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+                  : open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   if (fd < 0) {
     return errno;
@@ -371,8 +341,7 @@ static rlo_status create(rlo__journal *journal) {
     error = write_header(journal, words, true);
   }
   if (error == EEXIST) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS,
-                    "the journal \"%s\" appeared after the job was submitted",
+    return RLO_FAIL(RLO_ALREADY_EXISTS, "the journal \"%s\" appeared after the job was submitted",
                     journal->path);
   }
   if (error != 0) {
@@ -434,17 +403,12 @@ static rlo_status append_pages(rlo__journal *journal) {
 
 /* -------------------------------------------------------------- checkpoints */
 
-bool rlo__journal_is_durable(const rlo__journal *journal,
-                             int32_t pass,
-                             int64_t box) {
+bool rlo__journal_is_durable(const rlo__journal *journal, int32_t pass, int64_t box) {
   int64_t n = journal->first_boxes[pass] + box;
   return (journal->durable[n / PAGE_BOXES].boxes >> (n % PAGE_BOXES) & 1) != 0;
 }
 
-void rlo__journal_add(rlo__journal *journal,
-                      int32_t pass,
-                      int64_t box,
-                      int64_t bytes) {
+void rlo__journal_add(rlo__journal *journal, int32_t pass, int64_t box, int64_t bytes) {
   int64_t n = journal->first_boxes[pass] + box;
   page *p = &journal->done[n / PAGE_BOXES];
   p->boxes |= UINT64_C(1) << (n % PAGE_BOXES);
@@ -461,14 +425,12 @@ bool rlo__journal_is_due(const rlo__journal *journal, int64_t bytes_written) {
     return false;
   }
   return journal->is_wanted ||
-         bytes_written - journal->begin_bytes >=
-             rlo__thresholds.service_checkpoint_bytes ||
+         bytes_written - journal->begin_bytes >= rlo__thresholds.service_checkpoint_bytes ||
          rlo__clock_seconds() - journal->begin_seconds >=
              (double)rlo__thresholds.service_checkpoint_seconds;
 }
 
-void rlo__journal_begin_checkpoint(rlo__journal *journal,
-                                   int64_t bytes_written) {
+void rlo__journal_begin_checkpoint(rlo__journal *journal, int64_t bytes_written) {
   memcpy(journal->taken, journal->done, journal->num_pages * sizeof(page));
   journal->is_in_checkpoint = true;
   journal->has_news = journal->is_wanted = false;

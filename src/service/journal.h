@@ -79,16 +79,14 @@ typedef struct rlo__journal_subject {
  *         RLO_INVALID_ARGUMENT for what is no regular file, and where another
  *         job has the journal; RLO_OUT_OF_MEMORY; RLO_IO.
  */
-RLO_NODISCARD rlo_status rlo__journal_open(const char *path,
-                                           bool is_locked,
+RLO_NODISCARD rlo_status rlo__journal_open(const char *path, bool is_locked,
                                            rlo__journal **out_journal);
 
 /** Closes a journal; NULL is legal. */
 void rlo__journal_release(rlo__journal *journal);
 
 /** The settings of the job to be resumed, borrowed; NULL if there is none. */
-const rlo__journal_settings *rlo__journal_get_settings(
-    const rlo__journal *journal);
+const rlo__journal_settings *rlo__journal_get_settings(const rlo__journal *journal);
 
 /** Fails with RLO_INVALID_ARGUMENT: the journal is of another job. */
 RLO_NODISCARD rlo_status rlo__journal_fail_other(const char *path);
@@ -99,8 +97,7 @@ RLO_NODISCARD rlo_status rlo__journal_fail_other(const char *path);
  * @return RLO_OK; RLO_INVALID_ARGUMENT for another job; RLO_DATA_LOSS for boxes
  *         that the job has not; RLO_OVERFLOW; RLO_OUT_OF_MEMORY; RLO_IO.
  */
-RLO_NODISCARD rlo_status rlo__journal_fit(rlo__journal *journal,
-                                          const rlo__journal_subject *job);
+RLO_NODISCARD rlo_status rlo__journal_fit(rlo__journal *journal, const rlo__journal_subject *job);
 
 /** Bytes that were read and written for the boxes that are to be passed over.
  */
@@ -115,15 +112,10 @@ RLO_NODISCARD rlo_status rlo__journal_start(rlo__journal *journal);
  * and rlo__journal_is_durable where no checkpoint is being made. */
 
 /** Tells if a box is in the destination, whatever happens. */
-bool rlo__journal_is_durable(const rlo__journal *journal,
-                             int32_t pass,
-                             int64_t box);
+bool rlo__journal_is_durable(const rlo__journal *journal, int32_t pass, int64_t box);
 
 /** Notes that a box is done, after `bytes` bytes were read and written. */
-void rlo__journal_add(rlo__journal *journal,
-                      int32_t pass,
-                      int64_t box,
-                      int64_t bytes);
+void rlo__journal_add(rlo__journal *journal, int32_t pass, int64_t box, int64_t bytes);
 
 /** Makes a checkpoint due as soon as a box is done: somebody waits until it is
  *  durable. */
@@ -135,18 +127,15 @@ void rlo__journal_want_checkpoint(rlo__journal *journal);
 bool rlo__journal_is_due(const rlo__journal *journal, int64_t bytes_written);
 
 /** Begins a checkpoint. */
-void rlo__journal_begin_checkpoint(rlo__journal *journal,
-                                   int64_t bytes_written);
+void rlo__journal_begin_checkpoint(rlo__journal *journal, int64_t bytes_written);
 
 /** Makes the checkpoint that was begun: without the lock. */
-RLO_NODISCARD rlo_status rlo__journal_checkpoint(rlo__journal *journal,
-                                                 rlo_storage *dst);
+RLO_NODISCARD rlo_status rlo__journal_checkpoint(rlo__journal *journal, rlo_storage *dst);
 
 /** Ends it, if it has not failed. */
 void rlo__journal_end_checkpoint(rlo__journal *journal);
 
 /** For tests: replaces the system calls that write. The table is borrowed. */
-void rlo__journal_set_calls(rlo__journal *journal,
-                            const rlo__storage_calls *calls);
+void rlo__journal_set_calls(rlo__journal *journal, const rlo__storage_calls *calls);
 
 #endif

@@ -43,20 +43,19 @@ static bool is_dense(const rlo_problem *problem) {
   int64_t bits = rlo__side_unit_bits(problem, DST);
   int64_t step = 1;
   for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
-    if (problem->dst.axis[a] != step ||
-        !rlo__mul(step, problem->extents[a], &step)) {
+    if (problem->dst.axis[a] != step || !rlo__mul(step, problem->extents[a], &step)) {
       return false;
     }
   }
   int64_t bytes;
-  return bits % 8 == 0 && problem->dst.base == 0 &&
-         rlo__mul(step, bits / 8, &bytes) && bytes == problem->dst_bytes;
+  return bits % 8 == 0 && problem->dst.base == 0 && rlo__mul(step, bits / 8, &bytes) &&
+         bytes == problem->dst_bytes;
 }
 
 static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   const rlo_problem *problem = &b->problem;
-  bool is_refused = !is_dense(problem) || rlo__problem_reads_cells(problem) ||
-                    rlo_problem_loads(problem);
+  bool is_refused =
+      !is_dense(problem) || rlo__problem_reads_cells(problem) || rlo_problem_loads(problem);
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     is_refused = is_refused || problem->guards[g].kind == RLO_GUARD_SKIP;
   }
@@ -71,12 +70,10 @@ static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
                     "destination once, reads none of it and loads no indices");
   }
   if (b->budget->is_memory[SRC] || b->budget->is_memory[DST]) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "two passes gain nothing where a side is in memory");
+    return RLO_FAIL(RLO_UNSUPPORTED, "two passes gain nothing where a side is in memory");
   }
   if (dst->granule_bytes != 1) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "two passes cannot write granules of %" PRId64 " bytes",
+    return RLO_FAIL(RLO_UNSUPPORTED, "two passes cannot write granules of %" PRId64 " bytes",
                     dst->granule_bytes);
   }
   return RLO_OK;
@@ -85,9 +82,7 @@ static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
 /* -------------------------------------------------------------------- sizes */
 
 /* The bytes of the largest part of these extents. */
-static rlo_status part_bytes(const bands *b,
-                             rlo__problem_side side,
-                             const int64_t *extents,
+static rlo_status part_bytes(const bands *b, rlo__problem_side side, const int64_t *extents,
                              int64_t *out_bytes) {
   if (side == DST) {
     *out_bytes = b->unit_bytes;
@@ -106,10 +101,7 @@ static rlo_status part_bytes(const bands *b,
 
 /* Sets an axis to the largest extent, in whole atoms, with which a part has at
  * most so many bytes. */
-static rlo_status fill_axis(const bands *b,
-                            rlo__problem_side side,
-                            int32_t axis,
-                            int64_t max_bytes,
+static rlo_status fill_axis(const bands *b, rlo__problem_side side, int32_t axis, int64_t max_bytes,
                             int64_t *extents) {
   int64_t extent = b->problem.extents[axis];
   int64_t atom = b->atoms[axis];
@@ -134,9 +126,7 @@ static rlo_status fill_axis(const bands *b,
 
 /* The part that is contiguous for longest in the memory of a side: whole along
  * the axes of the shortest steps. */
-static rlo_status fill(const bands *b,
-                       rlo__problem_side side,
-                       int64_t max_bytes,
+static rlo_status fill(const bands *b, rlo__problem_side side, int64_t max_bytes,
                        int64_t *extents) {
   int32_t order[RLO_MAX_AXES];
   rlo__grid_rank_axes(&b->problem, side, order, NULL);
@@ -165,9 +155,7 @@ static void set_tile(bands *b, int32_t axis, int64_t extent) {
 }
 
 /* The bytes of a tile that a slot holds, and those of both sides together. */
-static rlo_status measure_tile(const bands *b,
-                               int64_t *out_slot_bytes,
-                               int64_t *out_bytes) {
+static rlo_status measure_tile(const bands *b, int64_t *out_slot_bytes, int64_t *out_bytes) {
   int64_t src;
   int64_t dst;
   RLO_TRY(part_bytes(b, SRC, b->tiles, &src));
@@ -187,8 +175,7 @@ static rlo_status shrink_tiles(bands *b, int64_t slot_bytes, bool *out_fits) {
     int32_t widest = -1;
     for (int32_t a = 0; a < b->problem.num_axes; ++a) {
       if (b->tiles[a] > b->atoms[a] &&
-          (widest < 0 ||
-           b->tiles[a] / b->atoms[a] > b->tiles[widest] / b->atoms[widest])) {
+          (widest < 0 || b->tiles[a] / b->atoms[a] > b->tiles[widest] / b->atoms[widest])) {
         widest = a;
       }
     }
@@ -216,15 +203,13 @@ static rlo_status fill_parts(bands *b, int64_t box_bytes, int64_t band_bytes) {
 static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
   const rlo__piece_budget *budget = b->budget;
   int64_t unit = budget->alignment_bytes;
-  int64_t share = rlo__min(budget->host_bytes / 4 / slots,
-                           rlo__thresholds.service_tile_bytes);
+  int64_t share = rlo__min(budget->host_bytes / 4 / slots, rlo__thresholds.service_tile_bytes);
   int64_t tile;
   int64_t bytes;
   int64_t box = rlo__min(budget->host_bytes / 2, budget->box_bytes);
   RLO_TRY(fill_parts(b, box, box));
   RLO_TRY(measure_tile(b, &tile, &bytes));
-  *out_bytes = tile < share - unit ? rlo__ceil_div(tile, unit) * unit
-                                   : share - share % unit;
+  *out_bytes = tile < share - unit ? rlo__ceil_div(tile, unit) * unit : share - share % unit;
   return RLO_OK;
 }
 
@@ -243,10 +228,7 @@ static bool has_contiguous_bands(const bands *b) {
 
 /* Finds boxes, bands and tiles for staging memory of two boxes of `box_bytes`
  * and slots of `slot_bytes`. */
-static rlo_status find_parts(bands *b,
-                             int64_t box_bytes,
-                             int64_t slot_bytes,
-                             bool *out_fits) {
+static rlo_status find_parts(bands *b, int64_t box_bytes, int64_t slot_bytes, bool *out_fits) {
   int64_t band_bytes = rlo__min(box_bytes, b->budget->scratch_bytes / 2);
   RLO_TRY(fill_parts(b, box_bytes, band_bytes));
   RLO_TRY(shrink_tiles(b, slot_bytes, out_fits));
@@ -254,19 +236,15 @@ static rlo_status find_parts(bands *b,
   int64_t band;
   RLO_TRY(part_bytes(b, SRC, b->boxes, &box));
   RLO_TRY(part_bytes(b, DST, b->bands, &band));
-  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes &&
-              has_contiguous_bands(b);
+  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes && has_contiguous_bands(b);
   return RLO_OK;
 }
 
 /* -------------------------------------------------------------------- plans */
 
 /* Writes a plan. Its tiles are as long as their parts of the destination. */
-static rlo_status write_plan(const bands *b,
-                             rlo__problem_side gathered,
-                             const int64_t *box,
-                             rlo__tally out_boxes[2],
-                             rlo__piece_plan *out) {
+static rlo_status write_plan(const bands *b, rlo__problem_side gathered, const int64_t *box,
+                             rlo__tally out_boxes[2], rlo__piece_plan *out) {
   rlo__piece_grid grid = b->grid;
   rlo__tally tiles[2];
   *out = (rlo__piece_plan){.num_boxes = 0};
@@ -290,8 +268,7 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
   RLO_TRY(write_plan(b, SRC, b->boxes, boxes, &out[0]));
   if (!boxes[SRC].is_granular) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "two passes cannot read granules of %" PRId64
-                    " bytes of the source",
+                    "two passes cannot read granules of %" PRId64 " bytes of the source",
                     b->grid.granule_bytes[SRC]);
   }
   out[0].write_run_bytes = out[0].piece_bytes[DST];
@@ -302,10 +279,8 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
 }
 
 static bool has_room(const bands *b, const rlo__piece_plan plans[2]) {
-  return rlo__piece_plan_staging(&plans[0], b->budget).bytes <=
-             b->budget->host_bytes &&
-         rlo__piece_plan_staging(&plans[1], b->budget).bytes <=
-             b->budget->host_bytes;
+  return rlo__piece_plan_staging(&plans[0], b->budget).bytes <= b->budget->host_bytes &&
+         rlo__piece_plan_staging(&plans[1], b->budget).bytes <= b->budget->host_bytes;
 }
 
 static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
@@ -326,23 +301,17 @@ static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
       }
     }
   }
-  return RLO_FAIL(
-      RLO_OUT_OF_RANGE,
-      "two passes do not fit into %" PRId64 " bytes of staging memory, %" PRId64
-      " bytes for a piece and %" PRId64 " bytes behind the destination",
-      budget->host_bytes,
-      budget->piece_bytes,
-      budget->scratch_bytes);
+  return RLO_FAIL(RLO_OUT_OF_RANGE,
+                  "two passes do not fit into %" PRId64 " bytes of staging memory, %" PRId64
+                  " bytes for a piece and %" PRId64 " bytes behind the destination",
+                  budget->host_bytes, budget->piece_bytes, budget->scratch_bytes);
 }
 
-static rlo_status plan(bands *b,
-                       const rlo_storage_traits *src,
-                       const rlo_storage_traits *dst,
+static rlo_status plan(bands *b, const rlo_storage_traits *src, const rlo_storage_traits *dst,
                        rlo__piece_plan out[2]) {
   rlo_problem *problem = &b->problem;
   RLO_TRY(rlo__problem_validate(problem));
-  RLO_TRY(rlo_problem_canonicalize(
-      problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
+  RLO_TRY(rlo_problem_canonicalize(problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
   RLO_TRY(check_use(b, dst));
   b->grid = (rlo__piece_grid){.problem = problem,
                               .granule_bytes = {src->granule_bytes, 1},
@@ -354,10 +323,8 @@ static rlo_status plan(bands *b,
   return find_plans(b, out);
 }
 
-rlo_status rlo__piece_plan_make_two(const rlo_problem *problem,
-                                    const rlo_storage_traits *src,
-                                    const rlo_storage_traits *dst,
-                                    const rlo__piece_budget *budget,
+rlo_status rlo__piece_plan_make_two(const rlo_problem *problem, const rlo_storage_traits *src,
+                                    const rlo_storage_traits *dst, const rlo__piece_budget *budget,
                                     rlo__piece_plan out[2]) {
   bands *b = rlo__alloc(sizeof *b);
   if (b == NULL) {

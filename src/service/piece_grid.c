@@ -11,8 +11,7 @@ int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis) {
   int64_t extent = grid->problem->extents[axis];
   int64_t box = grid->box[axis];
   int64_t piece = grid->piece[axis];
-  return extent / box * rlo__ceil_div(box, piece) +
-         rlo__ceil_div(extent % box, piece);
+  return extent / box * rlo__ceil_div(box, piece) + rlo__ceil_div(extent % box, piece);
 }
 
 rlo_status rlo__grid_count(const rlo__piece_grid *grid, int64_t *out_count) {
@@ -25,9 +24,7 @@ rlo_status rlo__grid_count(const rlo__piece_grid *grid, int64_t *out_count) {
   return RLO_OK;
 }
 
-rlo__range rlo__grid_part(const rlo__piece_grid *grid,
-                          int32_t axis,
-                          int64_t part) {
+rlo__range rlo__grid_part(const rlo__piece_grid *grid, int32_t axis, int64_t part) {
   int64_t box = grid->box[axis];
   int64_t piece = grid->piece[axis];
   int64_t per_box = rlo__ceil_div(box, piece);
@@ -38,9 +35,7 @@ rlo__range rlo__grid_part(const rlo__piece_grid *grid,
 }
 
 /* How far one step along an axis moves a form, in the mean. */
-static double step_along(const rlo_problem *problem,
-                         const rlo_form *form,
-                         int32_t axis) {
+static double step_along(const rlo_problem *problem, const rlo_form *form, int32_t axis) {
   double steps[RLO_MAX_TERMS];
   double step = (double)form->axis[axis];
   for (int32_t t = 0; t < problem->num_terms; ++t) {
@@ -55,18 +50,15 @@ static double step_along(const rlo_problem *problem,
   return step;
 }
 
-void rlo__grid_rank_axes(const rlo_problem *problem,
-                         rlo__problem_side side,
-                         int32_t out_axes[RLO_MAX_AXES],
-                         double out_steps[RLO_MAX_AXES]) {
+void rlo__grid_rank_axes(const rlo_problem *problem, rlo__problem_side side,
+                         int32_t out_axes[RLO_MAX_AXES], double out_steps[RLO_MAX_AXES]) {
   double steps[RLO_MAX_AXES];
   /* The canonical order is by falling steps in the destination. */
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t axis = problem->num_axes - 1 - n;
     steps[axis] = step_along(problem, rlo__side_form(problem, side), axis);
     int32_t place = n;
-    for (; place > 0 && fabs(steps[out_axes[place - 1]]) > fabs(steps[axis]);
-         --place) {
+    for (; place > 0 && fabs(steps[out_axes[place - 1]]) > fabs(steps[axis]); --place) {
       out_axes[place] = out_axes[place - 1];
     }
     out_axes[place] = axis;
@@ -76,8 +68,7 @@ void rlo__grid_rank_axes(const rlo_problem *problem,
   }
 }
 
-int64_t rlo__grid_whole_bits(const rlo_problem *problem,
-                             rlo__problem_side side) {
+int64_t rlo__grid_whole_bits(const rlo_problem *problem, rlo__problem_side side) {
   int64_t bits = rlo__side_unit_bits(problem, side);
   return bits / rlo__gcd(bits, 8) * 8;
 }
@@ -90,9 +81,8 @@ int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis) {
     int64_t whole = rlo__grid_whole_bits(problem, side);
     int64_t granule = rlo__mul_capped(grid->granule_bytes[n], 8);
     whole = rlo__mul_capped(whole / rlo__gcd(whole, granule), granule);
-    int64_t step =
-        rlo__mul_capped(rlo__abs(rlo__side_form(problem, side)->axis[axis]),
-                        rlo__side_unit_bits(problem, side));
+    int64_t step = rlo__mul_capped(rlo__abs(rlo__side_form(problem, side)->axis[axis]),
+                                   rlo__side_unit_bits(problem, side));
     int64_t least = whole / rlo__gcd(whole, step);
     atom = rlo__mul_capped(atom / rlo__gcd(atom, least), least);
   }
@@ -118,19 +108,14 @@ static void add_stretch(stretch *list, int32_t *count, stretch added) {
 /* Splits an axis into the steps inside of a part and those of parts. Steps of a
  * fraction of a byte add to *fraction. False if a part would begin inside of a
  * byte, and beyond 64 bits. */
-static bool split_axis(const rlo_problem *problem,
-                       int32_t axis,
-                       int64_t part,
-                       int64_t *fraction,
-                       stretch *list,
-                       int32_t *count) {
+static bool split_axis(const rlo_problem *problem, int32_t axis, int64_t part, int64_t *fraction,
+                       stretch *list, int32_t *count) {
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);
   int64_t stride;
   int64_t step;
   int64_t all;
-  if (!rlo__mul(problem->dst.axis[axis], bits, &stride) ||
-      !rlo__mul(stride, part, &step) ||
+  if (!rlo__mul(problem->dst.axis[axis], bits, &stride) || !rlo__mul(stride, part, &step) ||
       !rlo__mul(stride, problem->extents[axis] - 1, &all)) {
     return false;
   }
@@ -156,15 +141,12 @@ static bool is_inside(const rlo_problem *problem) {
   int64_t max;
   int64_t end;
   return rlo__form_range(problem, &problem->dst, &min, &max) && min >= 0 &&
-         rlo__mul_add(bits, max, bits, &end) &&
-         rlo__round_up(end, whole, &end) &&
+         rlo__mul_add(bits, max, bits, &end) && rlo__round_up(end, whole, &end) &&
          end <= rlo__mul_capped(problem->dst_bytes, 8) &&
          problem->dst.base % whole * bits % whole == 0;
 }
 
-bool rlo__grid_writes_apart(const rlo_problem *problem,
-                            const int64_t *part,
-                            bool has_hulls) {
+bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part, bool has_hulls) {
   stretch list[2 * RLO_MAX_AXES];
   int32_t count = 0;
   int64_t span = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
@@ -176,15 +158,13 @@ bool rlo__grid_writes_apart(const rlo_problem *problem,
       return false;
     }
   }
-  if (!rlo__round_up(
-          span, rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION), &span)) {
+  if (!rlo__round_up(span, rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION), &span)) {
     return false;
   }
   bool has_between = false;
   for (int32_t n = 0; n < count; ++n) {
     has_between = has_between || list[n].is_between;
-    if (list[n].stride < span ||
-        (has_hulls && has_between && !list[n].is_between)) {
+    if (list[n].stride < span || (has_hulls && has_between && !list[n].is_between)) {
       return false;
     }
     span = rlo__add_capped(span, list[n].width);

@@ -23,8 +23,7 @@ typedef struct rlo__piece_grid {
 int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis);
 
 /** The number of pieces. @return RLO_OK; RLO_OVERFLOW. */
-RLO_NODISCARD rlo_status rlo__grid_count(const rlo__piece_grid *grid,
-                                         int64_t *out_count);
+RLO_NODISCARD rlo_status rlo__grid_count(const rlo__piece_grid *grid, int64_t *out_count);
 
 /** A part of an axis, or of what else is numbered. */
 typedef struct rlo__range {
@@ -32,20 +31,15 @@ typedef struct rlo__range {
 } rlo__range;
 
 /** The indices of piece number `part` along an axis. */
-rlo__range rlo__grid_part(const rlo__piece_grid *grid,
-                          int32_t axis,
-                          int64_t part);
+rlo__range rlo__grid_part(const rlo__piece_grid *grid, int32_t axis, int64_t part);
 
 /** Orders the axes by how far they step in a side's memory, the shortest first;
  *  of a step through a quotient the mean counts. `out_steps` may be NULL. */
-void rlo__grid_rank_axes(const rlo_problem *problem,
-                         rlo__problem_side side,
-                         int32_t out_axes[RLO_MAX_AXES],
-                         double out_steps[RLO_MAX_AXES]);
+void rlo__grid_rank_axes(const rlo_problem *problem, rlo__problem_side side,
+                         int32_t out_axes[RLO_MAX_AXES], double out_steps[RLO_MAX_AXES]);
 
 /** The least number of bits that is whole in units of a side and in bytes. */
-int64_t rlo__grid_whole_bits(const rlo_problem *problem,
-                             rlo__problem_side side);
+int64_t rlo__grid_whole_bits(const rlo_problem *problem, rlo__problem_side side);
 
 /** The least number of steps along an axis that are whole granules and bytes on
  *  both sides; at most its extent. */
@@ -57,9 +51,7 @@ int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis);
  * steps inside of parts are shorter than those between. The extents are
  * multiples of one whose steps are whole bytes. False may also mean that
  * strides do not decide it. */
-bool rlo__grid_writes_apart(const rlo_problem *problem,
-                            const int64_t *part,
-                            bool has_hulls);
+bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part, bool has_hulls);
 
 /* The tallies are of piece_tally.c. */
 
@@ -79,12 +71,10 @@ typedef struct rlo__tally {
 
 /** Adds the footprints on a side up, without visiting each piece.
  *  @return RLO_OK, or what rlo__problem_packing returns for a piece. */
-RLO_NODISCARD rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
-                                         rlo__problem_side side,
+RLO_NODISCARD rlo_status rlo__grid_tally(const rlo__piece_grid *grid, rlo__problem_side side,
                                          rlo__tally *out);
 
 /** The same for both sides. */
-RLO_NODISCARD rlo_status rlo__grid_tally_both(const rlo__piece_grid *grid,
-                                              rlo__tally out[2]);
+RLO_NODISCARD rlo_status rlo__grid_tally_both(const rlo__piece_grid *grid, rlo__tally out[2]);
 
 #endif

@@ -19,8 +19,7 @@ void rlo__grower_init(rlo__grower *grower, const rlo_problem *problem) {
   grower->bare.num_guards = 0;
   grower->bare.src_bytes = grower->bare.dst_bytes = INT64_MAX / 16;
   for (int side = RLO__SIDE_SOURCE; side <= RLO__SIDE_DESTINATION; ++side) {
-    rlo__grid_rank_axes(
-        problem, (rlo__problem_side)side, grower->order[side], NULL);
+    rlo__grid_rank_axes(problem, (rlo__problem_side)side, grower->order[side], NULL);
   }
 }
 
@@ -35,16 +34,13 @@ static rlo_status move_to_zero(const rlo_problem *bare, rlo_form *form) {
   int64_t min;
   int64_t max;
   form->base = 0;
-  if (!rlo__form_range(bare, form, &min, &max) ||
-      !rlo__sub(0, min, &form->base)) {
+  if (!rlo__form_range(bare, form, &min, &max) || !rlo__sub(0, min, &form->base)) {
     return rlo__fail_overflow("a position");
   }
   return RLO_OK;
 }
 
-static rlo_status look_at(rlo__grower *grower,
-                          const rlo__growth_goal *goal,
-                          const int64_t *extents,
+static rlo_status look_at(rlo__grower *grower, const rlo__growth_goal *goal, const int64_t *extents,
                           look *out) {
   rlo_problem *bare = &grower->bare;
   memcpy(bare->extents, extents, sizeof bare->extents);
@@ -60,8 +56,7 @@ static rlo_status look_at(rlo__grower *grower,
     RLO_TRY(rlo__problem_footprint(bare, (rlo__problem_side)side, &lattice));
     out->bytes[side] = rlo__lattice_bytes(&lattice);
     int64_t run = rlo__min(lattice.run_bytes, goal->max_run_bytes[side]);
-    out->cost += (double)out->bytes[side] * count *
-                 rlo__run_cost(run, goal->good_bytes[side]);
+    out->cost += (double)out->bytes[side] * count * rlo__run_cost(run, goal->good_bytes[side]);
   }
   /* One part is read while another is written, but for the first and the last.
    */
@@ -75,26 +70,19 @@ static bool fits(const rlo__growth_goal *goal, const look *l) {
          rlo__add_capped(bytes[0], bytes[1]) <= goal->max_sum_bytes;
 }
 
-int64_t rlo__grower_round(const rlo__grower *grower,
-                          int32_t axis,
-                          int64_t extent,
-                          int64_t most,
+int64_t rlo__grower_round(const rlo__grower *grower, int32_t axis, int64_t extent, int64_t most,
                           int64_t divisor) {
   int64_t multiple = grower->atoms[axis];
   while (multiple < extent / divisor && multiple < 1024) {
     multiple *= 2;
   }
-  return rlo__round_up(extent, multiple, &extent) ? rlo__min(extent, most)
-                                                  : most;
+  return rlo__round_up(extent, multiple, &extent) ? rlo__min(extent, most) : most;
 }
 
 /* The next larger extent: the axis in fewer parts of about equal size, by
  * 1/divisor of them. */
-static int64_t next_extent(const rlo__grower *grower,
-                           const rlo__growth_goal *goal,
-                           int32_t axis,
-                           int64_t extent,
-                           int64_t divisor) {
+static int64_t next_extent(const rlo__grower *grower, const rlo__growth_goal *goal, int32_t axis,
+                           int64_t extent, int64_t divisor) {
   int64_t most = goal->most[axis];
   int64_t parts = rlo__ceil_div(most, extent);
   parts -= rlo__max(parts / divisor, 1);
@@ -102,11 +90,8 @@ static int64_t next_extent(const rlo__grower *grower,
 }
 
 /* Finds the axis whose growth is worth most; -1 if none can grow. */
-static rlo_status best_growth(rlo__grower *grower,
-                              const rlo__growth_goal *goal,
-                              const rlo__growth *growth,
-                              int64_t divisor,
-                              int32_t *out_axis,
+static rlo_status best_growth(rlo__grower *grower, const rlo__growth_goal *goal,
+                              const rlo__growth *growth, int64_t divisor, int32_t *out_axis,
                               look *out_look) {
   int64_t extents[RLO_MAX_AXES];
   memcpy(extents, growth->extents, sizeof extents);
@@ -121,8 +106,7 @@ static rlo_status best_growth(rlo__grower *grower,
     extents[a] = next_extent(grower, goal, a, extent, divisor);
     RLO_TRY(look_at(grower, goal, extents, &l));
     extents[a] = extent;
-    if (fits(goal, &l) &&
-        (*out_axis < 0 || l.cost < out_look->cost * (1.0 - 1e-6))) {
+    if (fits(goal, &l) && (*out_axis < 0 || l.cost < out_look->cost * (1.0 - 1e-6))) {
       *out_axis = a;
       *out_look = l;
     }
@@ -130,9 +114,7 @@ static rlo_status best_growth(rlo__grower *grower,
   return RLO_OK;
 }
 
-rlo_status rlo__grower_run(rlo__grower *grower,
-                           const rlo__growth_goal *goal,
-                           rlo__growth *out) {
+rlo_status rlo__grower_run(rlo__grower *grower, const rlo__growth_goal *goal, rlo__growth *out) {
   memcpy(out->extents, grower->atoms, sizeof out->extents);
   out->num_steps = 0;
   look now;
@@ -161,7 +143,6 @@ bool rlo__growth_pop(rlo__growth *growth) {
     return false;
   }
   --growth->num_steps;
-  growth->extents[growth->steps[growth->num_steps].axis] =
-      growth->steps[growth->num_steps].extent;
+  growth->extents[growth->steps[growth->num_steps].axis] = growth->steps[growth->num_steps].extent;
   return true;
 }

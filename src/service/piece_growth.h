@@ -59,16 +59,12 @@ void rlo__grower_init(rlo__grower *grower, const rlo_problem *problem);
 /** Grows extents from the atoms, always the axis that shortens the time of all
  *  transfers most: by large steps, then by small ones.
  *  @return what rlo__problem_footprint returns. */
-RLO_NODISCARD rlo_status rlo__grower_run(rlo__grower *grower,
-                                         const rlo__growth_goal *goal,
+RLO_NODISCARD rlo_status rlo__grower_run(rlo__grower *grower, const rlo__growth_goal *goal,
                                          rlo__growth *out);
 
 /** The least extent of an axis from `extent` on in whole atoms and round
  *  numbers, by at most 1/divisor of it more; at most `most`. */
-int64_t rlo__grower_round(const rlo__grower *grower,
-                          int32_t axis,
-                          int64_t extent,
-                          int64_t most,
+int64_t rlo__grower_round(const rlo__grower *grower, int32_t axis, int64_t extent, int64_t most,
                           int64_t divisor);
 
 /** Takes the last step back; false if there is none. */

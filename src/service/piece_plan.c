@@ -8,10 +8,8 @@
 #include "base/status.h"
 #include "service/piece_grid.h"
 
-rlo_status rlo__piece_plan_write(const rlo__piece_grid *grid,
-                                 rlo__problem_side gathered,
-                                 const rlo__tally boxes[2],
-                                 const rlo__tally pieces[2],
+rlo_status rlo__piece_plan_write(const rlo__piece_grid *grid, rlo__problem_side gathered,
+                                 const rlo__tally boxes[2], const rlo__tally pieces[2],
                                  rlo__piece_plan *plan) {
   plan->gathered = gathered;
   memcpy(plan->box, grid->box, sizeof plan->box);
@@ -27,50 +25,40 @@ rlo_status rlo__piece_plan_write(const rlo__piece_grid *grid,
   plan->read_run_bytes = read->run_bytes;
   plan->bytes_written = written->sum_bytes;
   plan->write_run_bytes = written->run_bytes;
-  const rlo__piece_grid of_boxes = {
-      .problem = grid->problem, .box = grid->box, .piece = grid->box};
+  const rlo__piece_grid of_boxes = {.problem = grid->problem, .box = grid->box, .piece = grid->box};
   RLO_TRY(rlo__grid_count(&of_boxes, &plan->num_boxes));
   return rlo__grid_count(grid, &plan->num_pieces);
 }
 
-rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan,
-                                     const rlo__piece_budget *budget) {
+rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan, const rlo__piece_budget *budget) {
   rlo__problem_side gathered = plan->gathered;
   rlo__problem_side moved = rlo__other_side(gathered);
-  rlo__staging staging = {
-      .num_boxes = (int32_t)rlo__min(2, plan->num_boxes),
-      .num_slots = (int32_t)rlo__min(budget->num_slots, plan->num_pieces)};
+  rlo__staging staging = {.num_boxes = (int32_t)rlo__min(2, plan->num_boxes),
+                          .num_slots = (int32_t)rlo__min(budget->num_slots, plan->num_pieces)};
   int64_t slot = budget->is_memory[moved] ? 0 : plan->piece_bytes[moved];
   if (budget->copies) {
     slot = rlo__max(slot, plan->piece_bytes[gathered]);
   }
   if (!rlo__round_up(slot, budget->alignment_bytes, &staging.slot_bytes) ||
-      !rlo__round_up(
-          budget->is_memory[gathered] ? 0 : plan->box_bytes[gathered],
-          budget->alignment_bytes,
-          &staging.box_bytes)) {
+      !rlo__round_up(budget->is_memory[gathered] ? 0 : plan->box_bytes[gathered],
+                     budget->alignment_bytes, &staging.box_bytes)) {
     staging.slot_bytes = staging.box_bytes = INT64_MAX;
   }
   int64_t boxes = rlo__mul_capped(staging.num_boxes, staging.box_bytes);
   if (staging.slot_bytes > 0) {
     /* One piece at a time suffices. */
     int64_t room = rlo__max(0, budget->host_bytes - boxes);
-    staging.num_slots = (int32_t)rlo__min(
-        staging.num_slots, rlo__max(1, room / staging.slot_bytes));
+    staging.num_slots =
+        (int32_t)rlo__min(staging.num_slots, rlo__max(1, room / staging.slot_bytes));
   }
-  staging.bytes = rlo__add_capped(
-      boxes, rlo__mul_capped(staging.num_slots, staging.slot_bytes));
+  staging.bytes = rlo__add_capped(boxes, rlo__mul_capped(staging.num_slots, staging.slot_bytes));
   return staging;
 }
 
 /* Narrows [begins, ends) to part number `number` of the parts of `part`, in the
  * order of a side's memory. */
-static void select_part(const rlo_problem *problem,
-                        rlo__problem_side side,
-                        const int64_t *part,
-                        int64_t number,
-                        int64_t *begins,
-                        int64_t *ends) {
+static void select_part(const rlo_problem *problem, rlo__problem_side side, const int64_t *part,
+                        int64_t number, int64_t *begins, int64_t *ends) {
   int32_t order[RLO_MAX_AXES];
   double steps[RLO_MAX_AXES];
   rlo__grid_rank_axes(problem, side, order, steps);
@@ -84,18 +72,13 @@ static void select_part(const rlo_problem *problem,
   }
 }
 
-static void select_box(const rlo__piece_plan *plan,
-                       int64_t box,
-                       int64_t *begins,
-                       int64_t *ends) {
+static void select_box(const rlo__piece_plan *plan, int64_t box, int64_t *begins, int64_t *ends) {
   memset(begins, 0, sizeof plan->problem.extents);
   memcpy(ends, plan->problem.extents, sizeof plan->problem.extents);
   select_part(&plan->problem, plan->gathered, plan->box, box, begins, ends);
 }
 
-rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan,
-                               int64_t box,
-                               rlo_problem *out) {
+rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan, int64_t box, rlo_problem *out) {
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
   select_box(plan, box, begins, ends);
@@ -114,20 +97,11 @@ int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box) {
 }
 
 /* Selects a piece of a box; its box is [*out_corner, ...). */
-static void select_piece(const rlo__piece_plan *plan,
-                         int64_t box,
-                         int64_t piece,
-                         int64_t *out_corner,
-                         int64_t *begins,
-                         int64_t *ends) {
+static void select_piece(const rlo__piece_plan *plan, int64_t box, int64_t piece,
+                         int64_t *out_corner, int64_t *begins, int64_t *ends) {
   select_box(plan, box, begins, ends);
   memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
-  select_part(&plan->problem,
-              rlo__other_side(plan->gathered),
-              plan->piece,
-              piece,
-              begins,
-              ends);
+  select_part(&plan->problem, rlo__other_side(plan->gathered), plan->piece, piece, begins, ends);
 }
 
 /* Replaces the source by the packed bytes of the destination. */
@@ -138,8 +112,7 @@ static rlo_status make_copy(rlo_problem *problem) {
   if (packed == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status =
-      rlo__problem_rebase(problem, RLO__SIDE_DESTINATION, &lattice, packed);
+  rlo_status status = rlo__problem_rebase(problem, RLO__SIDE_DESTINATION, &lattice, packed);
   if (status == RLO_OK) {
     problem->unit_bits = rlo_problem_dst_unit_bits(problem);
     problem->update = RLO_UPDATE_STORE;
@@ -152,11 +125,8 @@ static rlo_status make_copy(rlo_problem *problem) {
   return status;
 }
 
-rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
-                               int64_t box,
-                               int64_t piece,
-                               const rlo_problem *box_problem,
-                               rlo_problem *out) {
+rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan, int64_t box, int64_t piece,
+                               const rlo_problem *box_problem, rlo_problem *out) {
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
@@ -169,9 +139,7 @@ rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
   return plan->is_tiled[RLO__SIDE_SOURCE] ? make_copy(out) : RLO_OK;
 }
 
-int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan,
-                             int64_t box,
-                             int64_t piece) {
+int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan, int64_t box, int64_t piece) {
   const rlo_problem *problem = &plan->problem;
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];

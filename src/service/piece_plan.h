@@ -108,19 +108,15 @@ typedef struct rlo__staging {
  * writes of a solid-state disk with eight in flight.
  */
 static inline double rlo__run_cost(int64_t run_bytes, int64_t good_bytes) {
-  return run_bytes > 0
-             ? hypot(1.0, 0.4 * (double)good_bytes / (double)run_bytes)
-             : 1.0;
+  return run_bytes > 0 ? hypot(1.0, 0.4 * (double)good_bytes / (double)run_bytes) : 1.0;
 }
 
 /** The time of all transfers of a plan, in bytes of long runs. `good_bytes` is
  *  of the two storages; 0: runs of any length are good. */
 static inline double rlo__piece_plan_cost(const rlo__piece_plan *plan,
                                           const int64_t good_bytes[2]) {
-  return (double)plan->bytes_read *
-             rlo__run_cost(plan->read_run_bytes, good_bytes[0]) +
-         (double)plan->bytes_written *
-             rlo__run_cost(plan->write_run_bytes, good_bytes[1]);
+  return (double)plan->bytes_read * rlo__run_cost(plan->read_run_bytes, good_bytes[0]) +
+         (double)plan->bytes_written * rlo__run_cost(plan->write_run_bytes, good_bytes[1]);
 }
 
 /**
@@ -156,12 +152,11 @@ RLO_NODISCARD rlo_status rlo__piece_plan_make(const rlo_problem *problem,
  *         where a side is in memory, and for granules of the destination; or
  *         what rlo__piece_plan_make returns. Threads: safe (pure).
  */
-RLO_NODISCARD rlo_status
-rlo__piece_plan_make_two(const rlo_problem *problem,
-                         const rlo_storage_traits *src,
-                         const rlo_storage_traits *dst,
-                         const rlo__piece_budget *budget,
-                         rlo__piece_plan out[2]);
+RLO_NODISCARD rlo_status rlo__piece_plan_make_two(const rlo_problem *problem,
+                                                  const rlo_storage_traits *src,
+                                                  const rlo_storage_traits *dst,
+                                                  const rlo__piece_budget *budget,
+                                                  rlo__piece_plan out[2]);
 
 static inline rlo__problem_side rlo__other_side(rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
@@ -174,18 +169,15 @@ static inline rlo__problem_side rlo__other_side(rlo__problem_side side) {
 RLO_NODISCARD rlo_status rlo__piece_plan_write(const rlo__piece_grid *grid,
                                                rlo__problem_side gathered,
                                                const rlo__tally boxes[2],
-                                               const rlo__tally pieces[2],
-                                               rlo__piece_plan *plan);
+                                               const rlo__tally pieces[2], rlo__piece_plan *plan);
 
 /** Its bytes are at most host_bytes for the budget that the plan was made for,
  *  and the least that executing the plan takes for a budget of 0. */
-rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan,
-                                     const rlo__piece_budget *budget);
+rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan, const rlo__piece_budget *budget);
 
 /** Box number `box`, in the order in which the gathered side's memory is passed
  *  through: a problem over the whole memories. */
-RLO_NODISCARD rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan,
-                                             int64_t box,
+RLO_NODISCARD rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan, int64_t box,
                                              rlo_problem *out);
 
 /** Returns how many pieces a box has. */
@@ -196,17 +188,13 @@ int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box);
  * which sides may have been moved into packed memory since. If the source is
  * tiled, the piece is the copy of its tile, which is its whole source, to the
  * destination. */
-RLO_NODISCARD rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
-                                             int64_t box,
-                                             int64_t piece,
-                                             const rlo_problem *box_problem,
+RLO_NODISCARD rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan, int64_t box,
+                                             int64_t piece, const rlo_problem *box_problem,
                                              rlo_problem *out);
 
 /** Returns where the tile of a piece begins, in bytes of the destination's
  * memory; it is as long as the piece's part of the destination. A side is
  * tiled. */
-int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan,
-                             int64_t box,
-                             int64_t piece);
+int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan, int64_t box, int64_t piece);
 
 #endif

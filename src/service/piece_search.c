@@ -65,30 +65,21 @@ static bool is_whole(const search *s, const int64_t *extents) {
 
 /* Tells if parts begin and end where transfers can, and no two write one byte.
  * That all together touch no more bytes than the problem does proves it. */
-static bool is_safe(const search *s,
-                    const rlo__growth_goal *d,
-                    const int64_t *part,
+static bool is_safe(const search *s, const rlo__growth_goal *d, const int64_t *part,
                     const rlo__tally t[2]) {
-  if ((d->is_moved[SRC] && !t[SRC].is_granular) ||
-      (d->is_moved[DST] && !t[DST].is_granular)) {
+  if ((d->is_moved[SRC] && !t[SRC].is_granular) || (d->is_moved[DST] && !t[DST].is_granular)) {
     return false;
   }
-  return !d->is_written || is_whole(s, part) ||
-         t[DST].sum_bytes == s->least_written ||
+  return !d->is_written || is_whole(s, part) || t[DST].sum_bytes == s->least_written ||
          rlo__grid_writes_apart(s->problem, part, t[DST].has_hulls);
 }
 
 static bool keeps(const rlo__growth_goal *d, const rlo__tally t[2]) {
-  return t[SRC].max_bytes <= d->max_bytes[SRC] &&
-         t[DST].max_bytes <= d->max_bytes[DST] &&
-         rlo__add_capped(t[SRC].max_bytes, t[DST].max_bytes) <=
-             d->max_sum_bytes;
+  return t[SRC].max_bytes <= d->max_bytes[SRC] && t[DST].max_bytes <= d->max_bytes[DST] &&
+         rlo__add_capped(t[SRC].max_bytes, t[DST].max_bytes) <= d->max_sum_bytes;
 }
 
-static rlo_status tally(search *s,
-                        const int64_t *box,
-                        const int64_t *piece,
-                        rlo__tally out[2]) {
+static rlo_status tally(search *s, const int64_t *box, const int64_t *piece, rlo__tally out[2]) {
   s->grid.box = box;
   s->grid.piece = piece;
   return rlo__grid_tally_both(&s->grid, out);
@@ -97,11 +88,8 @@ static rlo_status tally(search *s,
 /* Grows parts, and takes growth back until all of them, also at edges, are safe
  * and within the limits, which the smallest ones are. `box` is NULL for boxes
  * themselves. */
-static rlo_status grow(search *s,
-                       const rlo__growth_goal *goal,
-                       const int64_t *box,
-                       rlo__growth *growth,
-                       rlo__tally out[2]) {
+static rlo_status grow(search *s, const rlo__growth_goal *goal, const int64_t *box,
+                       rlo__growth *growth, rlo__tally out[2]) {
   const int64_t *extents = growth->extents;
   bool is_good;
   RLO_TRY(rlo__grower_run(&s->grower, goal, growth));
@@ -130,14 +118,12 @@ static void keep_guarded_whole(search *s) {
     bool has_terms = rlo__form_has_terms(problem, &guard->form);
     for (int32_t a = 0; a < problem->num_axes && !has_terms; ++a) {
       int64_t step = rlo__abs(guard->form.axis[a]);
-      if (step != 0 &&
-          (longest < 0 || step > rlo__abs(guard->form.axis[longest]))) {
+      if (step != 0 && (longest < 0 || step > rlo__abs(guard->form.axis[longest]))) {
         longest = a;
       }
     }
     for (int32_t a = 0; a < problem->num_axes; ++a) {
-      if (a != longest &&
-          rlo__problem_form_depends_on(problem, &guard->form, a)) {
+      if (a != longest && rlo__problem_form_depends_on(problem, &guard->form, a)) {
         s->grower.atoms[a] = problem->extents[a];
       }
     }
@@ -161,8 +147,8 @@ static void make_atoms(search *s, freedom f) {
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
     bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
-    s->grower.atoms[a] = is_cut && s->is_free[a] ? rlo__grid_atom(&s->grid, a)
-                                                 : problem->extents[a];
+    s->grower.atoms[a] =
+        is_cut && s->is_free[a] ? rlo__grid_atom(&s->grid, a) : problem->extents[a];
   }
   if (f == CAREFUL_CUTS) {
     keep_guarded_whole(s);
@@ -173,9 +159,7 @@ static void make_atoms(search *s, freedom f) {
 /* ------------------------------------------------------------------- search */
 
 /* Makes the trial of the grid that was looked at last. */
-static rlo_status write_trial(search *s,
-                              rlo__problem_side gathered,
-                              const rlo__tally boxes[2],
+static rlo_status write_trial(search *s, rlo__problem_side gathered, const rlo__tally boxes[2],
                               const rlo__tally pieces[2]) {
   return rlo__piece_plan_write(&s->grid, gathered, boxes, pieces, &s->trial);
 }
@@ -189,18 +173,15 @@ static void keep_trial(search *s) {
 }
 
 /* The goal of parts that are transferred on one side. */
-static rlo__growth_goal goal_of(const search *s,
-                                rlo__problem_side side,
-                                int64_t max_bytes) {
-  rlo__growth_goal goal = {
-      .most = s->problem->extents,
-      .max_bytes = {INT64_MAX, INT64_MAX},
-      .max_sum_bytes = INT64_MAX,
-      .good_bytes = {s->good_bytes[SRC], s->good_bytes[DST]},
-      .max_run_bytes = {INT64_MAX, INT64_MAX},
-      .side = side,
-      .enough_bytes = INT64_MAX,
-      .is_written = side == DST};
+static rlo__growth_goal goal_of(const search *s, rlo__problem_side side, int64_t max_bytes) {
+  rlo__growth_goal goal = {.most = s->problem->extents,
+                           .max_bytes = {INT64_MAX, INT64_MAX},
+                           .max_sum_bytes = INT64_MAX,
+                           .good_bytes = {s->good_bytes[SRC], s->good_bytes[DST]},
+                           .max_run_bytes = {INT64_MAX, INT64_MAX},
+                           .side = side,
+                           .enough_bytes = INT64_MAX,
+                           .is_written = side == DST};
   goal.max_bytes[side] = max_bytes;
   goal.is_moved[side] = true;
   return goal;
@@ -213,9 +194,7 @@ static int64_t floor_of(const search *s, int64_t bytes) {
 
 /* Tries pieces that are boxes. Staging memory of some slots is needed where a
  * side is no memory. `least` is that of the smallest pieces. */
-static rlo_status try_pieces(search *s,
-                             rlo__problem_side gathered,
-                             const rlo__staging *least) {
+static rlo_status try_pieces(search *s, rlo__problem_side gathered, const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
   rlo__problem_side moved = rlo__other_side(gathered);
   int64_t room = INT64_MAX;
@@ -226,10 +205,8 @@ static rlo_status try_pieces(search *s,
   }
   /* Four for each slot keep all of them busy to the end. */
   int64_t all = moved == SRC ? s->problem->src_bytes : s->problem->dst_bytes;
-  int64_t wanted = rlo__max(all / 4 / budget->num_slots,
-                            rlo__thresholds.service_least_piece_bytes);
-  rlo__growth_goal goal =
-      goal_of(s, moved, rlo__min(room, rlo__min(wanted, most)));
+  int64_t wanted = rlo__max(all / 4 / budget->num_slots, rlo__thresholds.service_least_piece_bytes);
+  rlo__growth_goal goal = goal_of(s, moved, rlo__min(room, rlo__min(wanted, most)));
   goal.max_sum_bytes = budget->piece_bytes;
   goal.is_written = true;
   rlo__tally parts[2];
@@ -245,10 +222,8 @@ static rlo_status try_slices(search *s) {
   int64_t all = s->problem->dst_bytes;
   int64_t slots = s->budget->num_slots;
   int64_t count =
-      slots * rlo__ceil_div(
-                  all, rlo__thresholds.service_most_memory_piece_bytes * slots);
-  count = rlo__min(
-      count, rlo__max(all / rlo__thresholds.service_least_piece_bytes, 1));
+      slots * rlo__ceil_div(all, rlo__thresholds.service_most_memory_piece_bytes * slots);
+  count = rlo__min(count, rlo__max(all / rlo__thresholds.service_least_piece_bytes, 1));
   for (int32_t n = s->problem->num_axes - 1; n >= 0; --n) {
     int32_t a = s->grower.order[DST][n];
     int64_t extents[RLO_MAX_AXES];
@@ -256,8 +231,7 @@ static rlo_status try_slices(search *s) {
     memcpy(extents, s->problem->extents, sizeof extents);
     /* Their ends are aligned, where the last one is but a little smaller. */
     int64_t whole = extents[a];
-    extents[a] = rlo__grower_round(
-        &s->grower, a, rlo__ceil_div(whole, count), whole, 64);
+    extents[a] = rlo__grower_round(&s->grower, a, rlo__ceil_div(whole, count), whole, 64);
     if (rlo__ceil_div(whole, extents[a]) == count) {
       RLO_TRY(tally(s, extents, extents, parts));
       if (is_safe(s, &goal, extents, parts) && keeps(&goal, parts)) {
@@ -271,28 +245,23 @@ static rlo_status try_slices(search *s) {
 
 /* Tries boxes, as many of them and of pieces at a time as in `least`, which is
  * the staging memory of the smallest ones. */
-static rlo_status try_boxes(search *s,
-                            rlo__problem_side gathered,
-                            const rlo__staging *least) {
+static rlo_status try_boxes(search *s, rlo__problem_side gathered, const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
   rlo__problem_side moved = rlo__other_side(gathered);
   /* A quarter is for pieces, unless the smallest ones need more, or leave it.
    */
   int64_t host = budget->host_bytes;
   int64_t slots = least->num_slots;
-  int64_t slot =
-      rlo__min(host / 4 / slots, rlo__thresholds.service_most_piece_bytes);
+  int64_t slot = rlo__min(host / 4 / slots, rlo__thresholds.service_most_piece_bytes);
   slot = rlo__min(rlo__max(slot, least->slot_bytes),
                   (host - least->num_boxes * least->box_bytes) / slots);
   slot = floor_of(s, slot);
-  rlo__growth_goal goal = goal_of(
-      s,
-      gathered,
-      rlo__min(floor_of(s, (host - slot * slots) / least->num_boxes),
-               rlo__max(budget->box_bytes, s->trial.box_bytes[gathered])));
+  rlo__growth_goal goal =
+      goal_of(s, gathered,
+              rlo__min(floor_of(s, (host - slot * slots) / least->num_boxes),
+                       rlo__max(budget->box_bytes, s->trial.box_bytes[gathered])));
   goal.max_run_bytes[moved] = rlo__min(slot, budget->piece_bytes / 2);
-  goal.enough_bytes =
-      (int64_t)budget->num_slots * rlo__thresholds.service_good_piece_bytes;
+  goal.enough_bytes = (int64_t)budget->num_slots * rlo__thresholds.service_good_piece_bytes;
   rlo__tally boxes[2];
   RLO_TRY(grow(s, &goal, NULL, &s->boxes, boxes));
 
@@ -316,8 +285,7 @@ static bool has_room(search *s) {
   const rlo__piece_plan *plan = &s->trial;
   const rlo__piece_budget *budget = s->budget;
   int64_t host = rlo__piece_plan_staging(plan, budget).bytes;
-  int64_t piece =
-      rlo__add_capped(plan->piece_bytes[SRC], plan->piece_bytes[DST]);
+  int64_t piece = rlo__add_capped(plan->piece_bytes[SRC], plan->piece_bytes[DST]);
   if (piece > budget->piece_bytes) {
     s->least_piece_bytes = rlo__min(s->least_piece_bytes, piece);
     return false;
@@ -326,9 +294,7 @@ static bool has_room(search *s) {
   return host <= budget->host_bytes;
 }
 
-static rlo_status try_side(search *s,
-                           rlo__problem_side gathered,
-                           const rlo__tally atoms[2]) {
+static rlo_status try_side(search *s, rlo__problem_side gathered, const rlo__tally atoms[2]) {
   s->grid.box = s->grid.piece = s->grower.atoms;
   RLO_TRY(write_trial(s, gathered, atoms, atoms));
   if (!has_room(s)) {
@@ -376,10 +342,8 @@ static rlo_status fail_without_plan(const search *s) {
   if (s->least_host_bytes == INT64_MAX && s->least_piece_bytes == INT64_MAX) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the problem cannot be cut at granules of %" PRId64
-                    " bytes of the source and %" PRId64
-                    " bytes of the destination",
-                    s->grid.granule_bytes[SRC],
-                    s->grid.granule_bytes[DST]);
+                    " bytes of the source and %" PRId64 " bytes of the destination",
+                    s->grid.granule_bytes[SRC], s->grid.granule_bytes[DST]);
   }
   bool is_host = s->least_host_bytes != INT64_MAX;
   int64_t least = is_host ? s->least_host_bytes : s->least_piece_bytes;
@@ -395,17 +359,13 @@ static rlo_status fail_without_plan(const search *s) {
                     "and whole it takes %" PRId64
                     " bytes %s; the budget is "
                     "%" PRId64,
-                    least,
-                    use,
-                    budget);
+                    least, use, budget);
   }
   return RLO_FAIL(RLO_OUT_OF_RANGE,
                   "the budget is %" PRId64
                   " bytes %s; the least that suffices "
                   "is %" PRId64,
-                  budget,
-                  use,
-                  least);
+                  budget, use, least);
 }
 
 static rlo_status find_plan(search *s) {
@@ -430,8 +390,7 @@ static rlo_status measure_destination(search *s) {
   /* Memory for a moment. */
   rlo_problem *narrowed = &s->best.problem;
   bool is_exact;
-  RLO_TRY(rlo__problem_narrow(
-      problem, RLO__SIDE_DESTINATION, &problem->dst, narrowed, &is_exact));
+  RLO_TRY(rlo__problem_narrow(problem, RLO__SIDE_DESTINATION, &problem->dst, narrowed, &is_exact));
   s->least_written = -1;
   if (is_exact) {
     int64_t touched = bits;
@@ -445,16 +404,12 @@ static rlo_status measure_destination(search *s) {
   return RLO_OK;
 }
 
-static rlo_status search_plan(search *s,
-                              const rlo_storage_traits *src,
+static rlo_status search_plan(search *s, const rlo_storage_traits *src,
                               const rlo_storage_traits *dst) {
   RLO_TRY(rlo__problem_validate(s->problem));
   /* Wider units would ask for an alignment that memory may not have. */
-  RLO_TRY(
-      rlo_problem_canonicalize(&s->trial.problem,
-                               (int32_t)rlo__max(8, s->trial.problem.unit_bits),
-                               NULL,
-                               NULL));
+  RLO_TRY(rlo_problem_canonicalize(&s->trial.problem,
+                                   (int32_t)rlo__max(8, s->trial.problem.unit_bits), NULL, NULL));
   if (rlo_problem_is_empty(s->problem)) {
     s->best.problem = *s->problem;
     s->best.gathered = RLO__SIDE_DESTINATION;
@@ -462,24 +417,21 @@ static rlo_status search_plan(search *s,
   }
   rlo__problem_find_free_axes(s->problem, s->is_free);
   const bool *is_memory = s->budget->is_memory;
-  s->grid = (rlo__piece_grid){
-      .problem = s->problem,
-      .granule_bytes = {is_memory[SRC] ? 1 : src->granule_bytes,
-                        is_memory[DST] ? 1 : dst->granule_bytes},
-      .storage_bytes = {src->bytes, dst->bytes}};
-  s->good_bytes[SRC] = is_memory[SRC] ? rlo__thresholds.service_memory_run_bytes
-                                      : src->good_read_bytes;
-  s->good_bytes[DST] = is_memory[DST] ? rlo__thresholds.service_memory_run_bytes
-                                      : dst->good_write_bytes;
+  s->grid = (rlo__piece_grid){.problem = s->problem,
+                              .granule_bytes = {is_memory[SRC] ? 1 : src->granule_bytes,
+                                                is_memory[DST] ? 1 : dst->granule_bytes},
+                              .storage_bytes = {src->bytes, dst->bytes}};
+  s->good_bytes[SRC] =
+      is_memory[SRC] ? rlo__thresholds.service_memory_run_bytes : src->good_read_bytes;
+  s->good_bytes[DST] =
+      is_memory[DST] ? rlo__thresholds.service_memory_run_bytes : dst->good_write_bytes;
   RLO_TRY(measure_destination(s));
   rlo__grower_init(&s->grower, s->problem);
   return find_plan(s);
 }
 
-rlo_status rlo__piece_plan_make(const rlo_problem *problem,
-                                const rlo_storage_traits *src,
-                                const rlo_storage_traits *dst,
-                                const rlo__piece_budget *budget,
+rlo_status rlo__piece_plan_make(const rlo_problem *problem, const rlo_storage_traits *src,
+                                const rlo_storage_traits *dst, const rlo__piece_budget *budget,
                                 rlo__piece_plan *out) {
   search *s = rlo__alloc(sizeof *s);
   if (s == NULL) {

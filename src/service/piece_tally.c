@@ -28,26 +28,21 @@ typedef struct tallier {
   rlo_problem part;
 } tallier;
 
-static int64_t memory_bytes(const rlo_problem *problem,
-                            rlo__problem_side side) {
+static int64_t memory_bytes(const rlo_problem *problem, rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes;
 }
 
 /* The widest that a form can be over the extents of a piece anywhere: what
  * rlo__form_range() gives at most, less 1. */
-static int64_t most_span(const tallier *t,
-                         const rlo_form *form,
-                         const int64_t *term_spans,
+static int64_t most_span(const tallier *t, const rlo_form *form, const int64_t *term_spans,
                          int32_t num_terms) {
   int64_t span = 0;
   for (int32_t a = 0; a < t->grid->problem->num_axes; ++a) {
     span = rlo__add_capped(span,
-                           rlo__mul_capped(rlo__abs(form->axis[a]),
-                                           t->ends[a] - t->begins[a] - 1));
+                           rlo__mul_capped(rlo__abs(form->axis[a]), t->ends[a] - t->begins[a] - 1));
   }
   for (int32_t n = 0; n < num_terms; ++n) {
-    span = rlo__add_capped(
-        span, rlo__mul_capped(rlo__abs(form->term[n]), term_spans[n]));
+    span = rlo__add_capped(span, rlo__mul_capped(rlo__abs(form->term[n]), term_spans[n]));
   }
   return span;
 }
@@ -58,14 +53,12 @@ static int64_t most_bytes(const tallier *t) {
   int64_t spans[RLO_MAX_TERMS];
   for (int32_t n = 0; n < problem->num_terms; ++n) {
     const rlo_term *term = &problem->terms[n];
-    spans[n] =
-        term->kind == RLO_TERM_LOAD
-            ? term->limit
-            : rlo__ceil_div(most_span(t, &term->form, spans, n), term->divisor);
+    spans[n] = term->kind == RLO_TERM_LOAD
+                   ? term->limit
+                   : rlo__ceil_div(most_span(t, &term->form, spans, n), term->divisor);
   }
-  int64_t units = rlo__add_capped(
-      most_span(t, rlo__side_form(problem, t->side), spans, problem->num_terms),
-      1);
+  int64_t units =
+      rlo__add_capped(most_span(t, rlo__side_form(problem, t->side), spans, problem->num_terms), 1);
   int64_t bits = rlo__side_unit_bits(problem, t->side);
   int64_t bytes = units > INT64_MAX / bits ? INT64_MAX : units * bits / 8;
   /* Rounded at both ends to what is whole in units and in bytes. */
@@ -73,25 +66,20 @@ static int64_t most_bytes(const tallier *t) {
   return rlo__min(bytes, memory_bytes(problem, t->side));
 }
 
-static bool is_granular(const tallier *t,
-                        const rlo__lattice *lattice,
-                        int64_t count) {
+static bool is_granular(const tallier *t, const rlo__lattice *lattice, int64_t count) {
   int64_t granule = t->grid->granule_bytes[t->side];
   bool is_whole = lattice->base_byte % granule == 0;
   for (int32_t d = 0; d < lattice->num_dims; ++d) {
     is_whole = is_whole && lattice->strides[d] % granule == 0;
   }
   bool is_last = count == 1 && lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes ==
-                     t->grid->storage_bytes[t->side];
+                 lattice->base_byte + lattice->run_bytes == t->grid->storage_bytes[t->side];
   return is_whole && (is_last || lattice->run_bytes % granule == 0);
 }
 
 /* Tells if the range of a form over parts may depend on where they lie along an
  * axis: not through a load, which may give any index. */
-static bool varies(const rlo_problem *problem,
-                   const rlo_form *form,
-                   int32_t axis) {
+static bool varies(const rlo_problem *problem, const rlo_form *form, int32_t axis) {
   bool is_moved[RLO_MAX_TERMS];
   bool is_form_moved = form->axis[axis] != 0;
   for (int32_t t = 0; t < problem->num_terms; ++t) {
@@ -108,9 +96,7 @@ static bool varies(const rlo_problem *problem,
 
 /* The axis of most parts along which a form changes; `best` if that has as
  * many. */
-static int32_t longest_axis(const tallier *t,
-                            const rlo_form *form,
-                            int32_t best) {
+static int32_t longest_axis(const tallier *t, const rlo_form *form, int32_t best) {
   const rlo_problem *problem = t->grid->problem;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t parts = t->ranges[a].end - t->ranges[a].begin;
@@ -132,8 +118,7 @@ static bool find_shifts(const tallier *t, int64_t *out_low, int64_t *out_high) {
   int64_t high = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t *sum = form->axis[a] < 0 ? &low : &high;
-    if (!rlo__mul_add(
-            *sum, form->axis[a], t->last_begins[a] - t->begins[a], sum)) {
+    if (!rlo__mul_add(*sum, form->axis[a], t->last_begins[a] - t->begins[a], sum)) {
       return false;
     }
   }
@@ -166,9 +151,8 @@ static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
   }
   RLO_TRY(rlo__problem_packing_unbounded(&t->part, t->side, out, out_is_hull));
   rlo__lattice hull = rlo__lattice_hull(out);
-  bool is_in_memory =
-      is_known && hull.base_byte + low >= 0 &&
-      hull.base_byte + hull.run_bytes + high <= memory_bytes(problem, t->side);
+  bool is_in_memory = is_known && hull.base_byte + low >= 0 &&
+                      hull.base_byte + hull.run_bytes + high <= memory_bytes(problem, t->side);
   t->has_difference = t->has_difference || !is_in_memory;
   return RLO_OK;
 }
@@ -180,8 +164,7 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   int64_t bytes;
   if (is_bound) {
     bytes = lattice.run_bytes = most_bytes(t);
-    tally->is_granular =
-        tally->is_granular && t->grid->granule_bytes[t->side] == 1;
+    tally->is_granular = tally->is_granular && t->grid->granule_bytes[t->side] == 1;
     tally->has_hulls = true;
   } else {
     bool is_hull;
@@ -226,10 +209,8 @@ static int32_t list_kinds(const tallier *t, int32_t axis, part_kind kinds[3]) {
   }
   int64_t edges = r.end / per_box - r.begin / per_box;
   if (edges > 0) {
-    kinds[count++] =
-        (part_kind){edges,
-                    rlo__ceil_div(r.begin + 1, per_box) * per_box - 1,
-                    r.end / per_box * per_box - 1};
+    kinds[count++] = (part_kind){edges, rlo__ceil_div(r.begin + 1, per_box) * per_box - 1,
+                                 r.end / per_box * per_box - 1};
   }
   if (parts > edges) {
     int64_t first = r.begin % per_box == per_box - 1 ? r.begin + 1 : r.begin;
@@ -240,10 +221,7 @@ static int32_t list_kinds(const tallier *t, int32_t axis, part_kind kinds[3]) {
 }
 
 /* Adds the pieces of the region, from this axis on. */
-static rlo_status add_kinds(tallier *t,
-                            int32_t axis,
-                            int64_t count,
-                            bool is_bound) {
+static rlo_status add_kinds(tallier *t, int32_t axis, int64_t count, bool is_bound) {
   if (axis == t->grid->problem->num_axes) {
     return add_kind(t, count, is_bound);
   }
@@ -254,8 +232,7 @@ static rlo_status add_kinds(tallier *t,
     t->last_begins[axis] = rlo__grid_part(t->grid, axis, kinds[k].last).begin;
     t->begins[axis] = first.begin;
     t->ends[axis] = first.end;
-    RLO_TRY(add_kinds(
-        t, axis + 1, rlo__mul_capped(count, kinds[k].count), is_bound));
+    RLO_TRY(add_kinds(t, axis + 1, rlo__mul_capped(count, kinds[k].count), is_bound));
   }
   return RLO_OK;
 }
@@ -343,8 +320,7 @@ static bool steps_in_granules(const tallier *t) {
     return true;
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = rlo__mul_capped(rlo__abs(form->axis[a]),
-                                   rlo__side_unit_bits(problem, t->side));
+    int64_t step = rlo__mul_capped(rlo__abs(form->axis[a]), rlo__side_unit_bits(problem, t->side));
     if (rlo__grid_num_parts(t->grid, a) > 1 &&
         (rlo__mul_capped(step, t->grid->piece[a]) % granule_bits != 0 ||
          rlo__mul_capped(step, t->grid->box[a]) % granule_bits != 0)) {
@@ -366,9 +342,7 @@ static rlo_status tally(tallier *t) {
   return add_region(t);
 }
 
-rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
-                           rlo__problem_side side,
-                           rlo__tally *out) {
+rlo_status rlo__grid_tally(const rlo__piece_grid *grid, rlo__problem_side side, rlo__tally *out) {
   tallier *t = rlo__alloc(sizeof *t);
   if (t == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -382,8 +356,7 @@ rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
   return status;
 }
 
-rlo_status rlo__grid_tally_both(const rlo__piece_grid *grid,
-                                rlo__tally out[2]) {
+rlo_status rlo__grid_tally_both(const rlo__piece_grid *grid, rlo__tally out[2]) {
   RLO_TRY(rlo__grid_tally(grid, RLO__SIDE_SOURCE, &out[0]));
   return rlo__grid_tally(grid, RLO__SIDE_DESTINATION, &out[1]);
 }

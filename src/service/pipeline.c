@@ -23,8 +23,7 @@ static void place_staging(rlo__pipeline *pipeline, char *staging) {
 
 /* Tells if a box is in the destination already. */
 static bool is_stored(const rlo__pass *pass, int64_t box) {
-  return pass->journal != NULL &&
-         rlo__journal_is_durable(pass->journal, pass->number, box);
+  return pass->journal != NULL && rlo__journal_is_durable(pass->journal, pass->number, box);
 }
 
 /* Counts the boxes that are passed over, as done. */
@@ -39,9 +38,7 @@ static void count_stored(rlo__pipeline *pipeline) {
   pipeline->num_pieces_taken = pipeline->num_pieces_done;
 }
 
-rlo_status rlo__pipeline_create(const rlo__pass *pass,
-                                rlo__place *host,
-                                char *staging,
+rlo_status rlo__pipeline_create(const rlo__pass *pass, rlo__place *host, char *staging,
                                 rlo__pipeline **out_pipeline) {
   *out_pipeline = NULL;
   rlo__pipeline *made = rlo__alloc(sizeof *made);
@@ -50,10 +47,8 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
   }
   made->pass = pass;
   made->host = host;
-  made->slots =
-      rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);
-  made->is_lost =
-      rlo__alloc_array((size_t)pass->num_lanes, sizeof *made->is_lost);
+  made->slots = rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);
+  made->is_lost = rlo__alloc_array((size_t)pass->num_lanes, sizeof *made->is_lost);
   if (made->slots == NULL || made->is_lost == NULL) {
     rlo__pipeline_release(made);
     return RLO_OUT_OF_MEMORY;
@@ -96,8 +91,7 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
   }
   for (int32_t n = 0; n < pass->staging.num_boxes; ++n) {
     rlo__box *box = &pipeline->boxes[n];
-    if (box->stage == RLO__BOX_EMPTY &&
-        pipeline->num_boxes_taken < pass->plan.num_boxes) {
+    if (box->stage == RLO__BOX_EMPTY && pipeline->num_boxes_taken < pass->plan.num_boxes) {
       memset(box->works, 0, sizeof box->works);
       box->works[RLO__BOX_OPENING] = (rlo__box_works){1, 1, 0};
       box->stage = RLO__BOX_OPENING;
@@ -116,8 +110,7 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
 static bool are_tiles_unneeded(rlo__pipeline *pipeline, const rlo__box *box) {
   const rlo__pass *pass = pipeline->pass;
   while (pipeline->num_durable < box->number &&
-         rlo__journal_is_durable(
-             pass->journal, pass->number, pipeline->num_durable)) {
+         rlo__journal_is_durable(pass->journal, pass->number, pipeline->num_durable)) {
     ++pipeline->num_durable;
   }
   if (pipeline->num_durable < box->number) {
@@ -135,20 +128,15 @@ static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
   if (!pipeline->pass->plan.is_tiled[RLO__SIDE_SOURCE]) {
     return true;
   }
-  bool is_read = first == box || first->stage == RLO__BOX_EMPTY ||
-                 first->stage == RLO__BOX_STORING;
-  return is_read &&
-         (pipeline->pass->journal == NULL || are_tiles_unneeded(pipeline, box));
+  bool is_read = first == box || first->stage == RLO__BOX_EMPTY || first->stage == RLO__BOX_STORING;
+  return is_read && (pipeline->pass->journal == NULL || are_tiles_unneeded(pipeline, box));
 }
 
 static bool has_work(const rlo__box *box, rlo__box_stage stage) {
-  return box->stage == stage &&
-         box->works[stage].num_taken < box->works[stage].count;
+  return box->stage == stage && box->works[stage].num_taken < box->works[stage].count;
 }
 
-static bool take_transfer(rlo__pipeline *pipeline,
-                          rlo__box_stage stage,
-                          rlo__work *work) {
+static bool take_transfer(rlo__pipeline *pipeline, rlo__box_stage stage, rlo__work *work) {
   bool is_store = stage == RLO__BOX_STORING;
   for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
@@ -167,8 +155,7 @@ static rlo__slot *find_slot(rlo__pipeline *pipeline, rlo__slot_state state) {
   rlo__slot *found = NULL;
   for (int32_t n = 0; n < pipeline->pass->staging.num_slots; ++n) {
     rlo__slot *slot = &pipeline->slots[n];
-    if (slot->state == state &&
-        (found == NULL || slot->number < found->number)) {
+    if (slot->state == state && (found == NULL || slot->number < found->number)) {
       found = slot;
     }
   }
@@ -178,8 +165,7 @@ static rlo__slot *find_slot(rlo__pipeline *pipeline, rlo__slot_state state) {
 /* Puts the next piece into a slot; NULL if there is none, or no slot. */
 static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
   rlo__slot *slot = find_slot(pipeline, RLO__SLOT_FREE);
-  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes && slot != NULL;
-       ++n) {
+  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes && slot != NULL; ++n) {
     rlo__box *box = nth_box(pipeline, n);
     if (has_work(box, RLO__BOX_RUNNING)) {
       slot->box = box;
@@ -192,9 +178,7 @@ static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
 }
 
 /* Takes a work on a slot; false if it is NULL. */
-static bool take_slot(rlo__slot *slot,
-                      rlo__work_kind kind,
-                      rlo__slot_state state,
+static bool take_slot(rlo__slot *slot, rlo__work_kind kind, rlo__slot_state state,
                       rlo__work *work) {
   if (slot == NULL) {
     return false;
@@ -216,23 +200,18 @@ static bool take_read(rlo__pipeline *pipeline, rlo__work *work) {
 }
 
 static bool take_run(rlo__pipeline *pipeline, rlo__work *work) {
-  rlo__slot *slot = pipeline->pass->num_shares > 0
-                        ? begin_piece(pipeline)
-                        : find_slot(pipeline, RLO__SLOT_READ);
+  rlo__slot *slot =
+      pipeline->pass->num_shares > 0 ? begin_piece(pipeline) : find_slot(pipeline, RLO__SLOT_READ);
   return take_slot(slot, RLO__WORK_RUN, RLO__SLOT_RUNNING, work);
 }
 
 static bool take_output(rlo__pipeline *pipeline, rlo__work *work) {
-  return take_slot(find_slot(pipeline, RLO__SLOT_RAN),
-                   RLO__WORK_WRITE,
-                   RLO__SLOT_WRITING,
-                   work) ||
+  return take_slot(find_slot(pipeline, RLO__SLOT_RAN), RLO__WORK_WRITE, RLO__SLOT_WRITING, work) ||
          take_transfer(pipeline, RLO__BOX_STORING, work);
 }
 
 static bool take_input(rlo__pipeline *pipeline, rlo__work *work) {
-  return take_read(pipeline, work) ||
-         take_transfer(pipeline, RLO__BOX_LOADING, work) ||
+  return take_read(pipeline, work) || take_transfer(pipeline, RLO__BOX_LOADING, work) ||
          take_open(pipeline, work);
 }
 
@@ -244,20 +223,17 @@ static bool is_input(const rlo__work *work) {
   return work->kind == RLO__WORK_READ || work->kind == RLO__WORK_LOAD;
 }
 
-bool rlo__pipeline_take(rlo__pipeline *pipeline,
-                        int32_t lane_number,
-                        rlo__work *out_work) {
+bool rlo__pipeline_take(rlo__pipeline *pipeline, int32_t lane_number, rlo__work *out_work) {
   *out_work = (rlo__work){.lane_number = lane_number};
   if (lane_number >= 0) {
-    return lane_number < pipeline->pass->num_lanes &&
-           !pipeline->is_lost[lane_number] && take_run(pipeline, out_work);
+    return lane_number < pipeline->pass->num_lanes && !pipeline->is_lost[lane_number] &&
+           take_run(pipeline, out_work);
   }
   bool runs = pipeline->pass->num_lanes == 0;
   /* Reading and writing take turns, so that both go on. */
   bool writes_first = pipeline->num_writing <= pipeline->num_reading;
   bool is_taken = (writes_first && take_output(pipeline, out_work)) ||
-                  (runs && take_run(pipeline, out_work)) ||
-                  take_input(pipeline, out_work) ||
+                  (runs && take_run(pipeline, out_work)) || take_input(pipeline, out_work) ||
                   take_output(pipeline, out_work);
   if (is_taken) {
     pipeline->num_reading += is_input(out_work);
@@ -297,8 +273,7 @@ static bool drop_lane(rlo__pipeline *pipeline, int32_t lane_number) {
   return ++pipeline->num_lost < pipeline->pass->num_lanes;
 }
 
-rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
-                                  const rlo__work *work,
+rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline, const rlo__work *work,
                                   rlo_status status) {
   rlo__slot *slot = work->slot;
   rlo__box *box = work->box;
@@ -317,8 +292,7 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
     end_box_work(pipeline, box);
   } else if (work->kind == RLO__WORK_READ) {
     slot->state = RLO__SLOT_READ;
-  } else if (work->kind == RLO__WORK_RUN &&
-             slot->sides[RLO__SIDE_DESTINATION].is_packed) {
+  } else if (work->kind == RLO__WORK_RUN && slot->sides[RLO__SIDE_DESTINATION].is_packed) {
     slot->state = RLO__SLOT_RAN;
   } else {
     end_piece(pipeline, slot);

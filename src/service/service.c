@@ -18,8 +18,7 @@ rlo_status rlo__service_check_process(const rlo_service *service) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the service was created by process %ld and this is "
                     "process %ld: its threads do not survive fork",
-                    (long)service->pid,
-                    (long)pid);
+                    (long)service->pid, (long)pid);
   }
   return RLO_OK;
 }
@@ -106,10 +105,8 @@ static void admit(rlo_service *service) {
        * this service: then it runs alone. */
       bool has_room =
           service->num_running == 0 ||
-          job->plan.host_bytes <=
-              service->limits.options.host_memory_bytes - service->host_bytes;
-      if (service->num_running >= service->limits.options.max_running_jobs ||
-          !has_room) {
+          job->plan.host_bytes <= service->limits.options.host_memory_bytes - service->host_bytes;
+      if (service->num_running >= service->limits.options.max_running_jobs || !has_room) {
         return;
       }
       job->phase = RLO__PHASE_START;
@@ -120,9 +117,7 @@ static void admit(rlo_service *service) {
   }
 }
 
-static bool take_from(rlo_service *service,
-                      rlo__job_list *list,
-                      int32_t lane_number,
+static bool take_from(rlo_service *service, rlo__job_list *list, int32_t lane_number,
                       rlo__job_work *out_work) {
   for (rlo_job *job = list->first; job != NULL; job = job->next) {
     if (rlo__job_take(job, lane_number, out_work)) {
@@ -136,15 +131,11 @@ static bool take_from(rlo_service *service,
   return false;
 }
 
-static bool take(rlo_service *service,
-                 int32_t lane_number,
-                 rlo__job_work *out_work) {
+static bool take(rlo_service *service, int32_t lane_number, rlo__job_work *out_work) {
   admit(service);
-  bool is_lowest_turn =
-      service->num_turns % RLO__LOWEST_TURN == RLO__LOWEST_TURN - 1;
+  bool is_lowest_turn = service->num_turns % RLO__LOWEST_TURN == RLO__LOWEST_TURN - 1;
   for (int32_t n = 0; n < RLO__NUM_PRIORITIES; ++n) {
-    rlo__job_list *list =
-        &service->lists[is_lowest_turn ? RLO__NUM_PRIORITIES - 1 - n : n];
+    rlo__job_list *list = &service->lists[is_lowest_turn ? RLO__NUM_PRIORITIES - 1 - n : n];
     if (take_from(service, list, lane_number, out_work)) {
       return true;
     }
@@ -154,9 +145,7 @@ static bool take(rlo_service *service,
 
 /* ------------------------------------------------------------------ threads */
 
-static void do_work(rlo_service *service,
-                    rlo__job_work *work,
-                    rlo__lane *lane) {
+static void do_work(rlo_service *service, rlo__job_work *work, rlo__lane *lane) {
   /* There may be more work: who finds some wakes the next thread. */
   rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   rlo__mutex_unlock(&service->mutex);
@@ -178,8 +167,7 @@ static void do_work(rlo_service *service,
 static void run_thread(void *payload) {
   const rlo__service_thread *thread = payload;
   rlo_service *service = thread->service;
-  int64_t number =
-      thread - service->threads - service->limits.options.io_threads;
+  int64_t number = thread - service->threads - service->limits.options.io_threads;
   int32_t lane_number = (int32_t)rlo__max(-1, number);
   rlo__lane *lane = lane_number >= 0 ? &service->lanes[lane_number] : NULL;
   rlo__job_work work;
@@ -202,11 +190,9 @@ static void run_thread(void *payload) {
 }
 
 static rlo_status start_threads(rlo_service *service) {
-  int32_t num_wanted =
-      service->limits.options.io_threads + service->limits.num_lanes;
+  int32_t num_wanted = service->limits.options.io_threads + service->limits.num_lanes;
   if (service->threads == NULL) {
-    service->threads =
-        rlo__alloc_array((size_t)num_wanted, sizeof *service->threads);
+    service->threads = rlo__alloc_array((size_t)num_wanted, sizeof *service->threads);
     if (service->threads == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
@@ -232,8 +218,7 @@ rlo_status rlo__service_add(rlo_service *service, rlo_job *job) {
 
 /* Releases what holds contexts. */
 static void free_lanes(rlo_service *service) {
-  for (int32_t n = 0; n < service->limits.num_lanes && service->lanes != NULL;
-       ++n) {
+  for (int32_t n = 0; n < service->limits.num_lanes && service->lanes != NULL; ++n) {
     rlo__lane_deinit(&service->lanes[n]);
   }
   rlo__free(service->lanes);
@@ -254,11 +239,9 @@ static void free_service(rlo_service *service) {
   rlo__free(service);
 }
 
-static rlo_status check_contexts(rlo_context *const *contexts,
-                                 int32_t num_contexts) {
+static rlo_status check_contexts(rlo_context *const *contexts, int32_t num_contexts) {
   if (num_contexts < 0) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%" PRId32 " contexts, below 0", num_contexts);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%" PRId32 " contexts, below 0", num_contexts);
   }
   RLO_REQUIRE_LIST(contexts, num_contexts);
   for (int32_t n = 0; n < num_contexts; ++n) {
@@ -267,9 +250,7 @@ static rlo_status check_contexts(rlo_context *const *contexts,
     }
     for (int32_t k = 0; k < n; ++k) {
       if (contexts[k] == contexts[n]) {
-        return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "context %" PRId32 " is context %" PRId32 " again",
-                        n,
+        return RLO_FAIL(RLO_INVALID_ARGUMENT, "context %" PRId32 " is context %" PRId32 " again", n,
                         k);
       }
     }
@@ -277,12 +258,9 @@ static rlo_status check_contexts(rlo_context *const *contexts,
   return RLO_OK;
 }
 
-static rlo_status create_lanes(rlo_service *service,
-                               rlo_context *const *contexts,
-                               bool copies) {
+static rlo_status create_lanes(rlo_service *service, rlo_context *const *contexts, bool copies) {
   rlo__service_limits *limits = &service->limits;
-  service->lanes =
-      rlo__alloc_array((size_t)limits->num_lanes, sizeof *service->lanes);
+  service->lanes = rlo__alloc_array((size_t)limits->num_lanes, sizeof *service->lanes);
   if (service->lanes == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -292,23 +270,19 @@ static rlo_status create_lanes(rlo_service *service,
     lane->place->family = limits->options.family;
     lane->place->schedule = limits->options.schedule;
     limits->copies = limits->copies || lane->copies;
-    limits->max_buffer_bytes =
-        rlo__min(limits->max_buffer_bytes,
-                 rlo_context_device_info(contexts[n])->max_allocation_bytes);
+    limits->max_buffer_bytes = rlo__min(limits->max_buffer_bytes,
+                                        rlo_context_device_info(contexts[n])->max_allocation_bytes);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__service_create(rlo_context *const *contexts,
-                               int32_t num_contexts,
-                               const rlo_service_options *options,
-                               bool copies,
+rlo_status rlo__service_create(rlo_context *const *contexts, int32_t num_contexts,
+                               const rlo_service_options *options, bool copies,
                                rlo_service **out_service) {
   RLO_REQUIRE(out_service);
   *out_service = NULL;
   RLO_TRY(check_contexts(contexts, num_contexts));
-  rlo__service_limits limits = {.num_lanes = num_contexts,
-                                .max_buffer_bytes = INT64_MAX};
+  rlo__service_limits limits = {.num_lanes = num_contexts, .max_buffer_bytes = INT64_MAX};
   RLO_TRY(rlo__service_options_read(options, num_contexts, &limits.options));
   rlo_service *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -332,12 +306,9 @@ fail:
   return status;
 }
 
-rlo_status rlo_service_create(rlo_context *const *contexts,
-                              int32_t num_contexts,
-                              const rlo_service_options *options,
-                              rlo_service **out_service) {
-  return rlo__service_create(
-      contexts, num_contexts, options, false, out_service);
+rlo_status rlo_service_create(rlo_context *const *contexts, int32_t num_contexts,
+                              const rlo_service_options *options, rlo_service **out_service) {
+  return rlo__service_create(contexts, num_contexts, options, false, out_service);
 }
 
 /* Takes the mutex; false for NULL, and in a child of fork, where the threads,
@@ -424,14 +395,11 @@ void rlo_service_cancel_all(rlo_service *service) {
 
 static double seconds_of(int64_t timeout_ms) {
   const double for_ever = 1e12;
-  return timeout_ms < 0 ? for_ever
-                        : rlo__clock_seconds() + (double)timeout_ms * 1e-3;
+  return timeout_ms < 0 ? for_ever : rlo__clock_seconds() + (double)timeout_ms * 1e-3;
 }
 
 /* Waits until a job has ended, or all if it is NULL; whether they have. */
-static bool wait_for(rlo_service *service,
-                     const rlo_job *job,
-                     int64_t timeout_ms) {
+static bool wait_for(rlo_service *service, const rlo_job *job, int64_t timeout_ms) {
   double until = seconds_of(timeout_ms);
   bool is_late = false;
   rlo__mutex_lock(&service->mutex);
@@ -439,20 +407,16 @@ static bool wait_for(rlo_service *service,
    * handlers call, wakes nobody. */
   rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   for (;;) {
-    bool has_ended = job == NULL ? service->num_unended == 0
-                                 : job->phase == RLO__PHASE_ENDED;
+    bool has_ended = job == NULL ? service->num_unended == 0 : job->phase == RLO__PHASE_ENDED;
     if (has_ended || is_late) {
       rlo__mutex_unlock(&service->mutex);
       return has_ended;
     }
-    is_late = !rlo__cond_wait_until(
-        &service->conds[RLO__SERVICE_ENDED], &service->mutex, until);
+    is_late = !rlo__cond_wait_until(&service->conds[RLO__SERVICE_ENDED], &service->mutex, until);
   }
 }
 
-rlo_status rlo_service_drain(rlo_service *service,
-                             int64_t timeout_ms,
-                             bool *out_is_idle) {
+rlo_status rlo_service_drain(rlo_service *service, int64_t timeout_ms, bool *out_is_idle) {
   RLO_REQUIRE(service);
   RLO_TRY(rlo__service_check_process(service));
   bool is_idle = wait_for(service, NULL, timeout_ms);
@@ -507,8 +471,7 @@ rlo_status rlo_job_result(const rlo_job *job) {
   if (!has_ended) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the job has not ended");
   }
-  return job->failure.status == RLO_OK ? RLO_OK
-                                       : rlo__status_restore(&job->failure);
+  return job->failure.status == RLO_OK ? RLO_OK : rlo__status_restore(&job->failure);
 }
 
 rlo_status rlo_job_get_info(const rlo_job *job, rlo_job_info *out_info) {
@@ -517,8 +480,7 @@ rlo_status rlo_job_get_info(const rlo_job *job, rlo_job_info *out_info) {
   rlo__mutex_lock(&job->service->mutex);
   rlo_job_info info = rlo__job_get_info(job);
   rlo__mutex_unlock(&job->service->mutex);
-  return rlo__report_write(
-      "job info", "RLO_JOB_INFO_INIT", &info, out_info, sizeof info);
+  return rlo__report_write("job info", "RLO_JOB_INFO_INIT", &info, out_info, sizeof info);
 }
 
 void rlo_job_cancel(rlo_job *job) {

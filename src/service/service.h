@@ -71,10 +71,8 @@ RLO_NODISCARD rlo_status rlo__service_check_process(const rlo_service *service);
 
 /** Does what rlo_service_create does. For tests: with `copies` pieces are
  * copied to every device, also to those that share the host's memory. */
-RLO_NODISCARD rlo_status rlo__service_create(rlo_context *const *contexts,
-                                             int32_t num_contexts,
-                                             const rlo_service_options *options,
-                                             bool copies,
+RLO_NODISCARD rlo_status rlo__service_create(rlo_context *const *contexts, int32_t num_contexts,
+                                             const rlo_service_options *options, bool copies,
                                              rlo_service **out_service);
 
 /** Queues a job, with the mutex, and starts the threads with the first one. The

@@ -20,13 +20,9 @@ struct rlo__storage_calls;
  * and the error's words. Threads: safe; writers must not overlap.
  */
 
-RLO_NODISCARD rlo_status rlo__storage_read(rlo_storage *storage,
-                                           int64_t offset,
-                                           int64_t bytes,
+RLO_NODISCARD rlo_status rlo__storage_read(rlo_storage *storage, int64_t offset, int64_t bytes,
                                            void *into);
-RLO_NODISCARD rlo_status rlo__storage_write(rlo_storage *storage,
-                                            int64_t offset,
-                                            int64_t bytes,
+RLO_NODISCARD rlo_status rlo__storage_write(rlo_storage *storage, int64_t offset, int64_t bytes,
                                             const void *from);
 
 /**
@@ -38,16 +34,13 @@ RLO_NODISCARD rlo_status rlo__storage_write(rlo_storage *storage,
  *
  * @param lattice  as rlo__problem_packing() makes them, or a part of one.
  */
-RLO_NODISCARD rlo_status rlo__storage_transfer(rlo_storage *storage,
-                                               const rlo__lattice *lattice,
-                                               char *packed,
-                                               bool is_write);
+RLO_NODISCARD rlo_status rlo__storage_transfer(rlo_storage *storage, const rlo__lattice *lattice,
+                                               char *packed, bool is_write);
 
 /** Ensures that positions 0 to bytes - 1 have room, so that no write of theirs
  *  finds the disk full. Never writes zeros. On failure a file may be longer
  *  than before. */
-RLO_NODISCARD rlo_status rlo__storage_reserve(rlo_storage *storage,
-                                              int64_t bytes);
+RLO_NODISCARD rlo_status rlo__storage_reserve(rlo_storage *storage, int64_t bytes);
 
 /** Makes durable what was written before the call. After one failure every
  *  later call fails alike: the system has dropped what it could not write. */
@@ -63,8 +56,7 @@ void rlo__storage_set_streamed(rlo_storage *storage);
 
 /** For tests: replaces the system calls of a storage of a file. The table is
  *  borrowed while the storage lives. Before the first use of the storage. */
-void rlo__storage_set_calls(rlo_storage *storage,
-                            const struct rlo__storage_calls *calls);
+void rlo__storage_set_calls(rlo_storage *storage, const struct rlo__storage_calls *calls);
 
 /** A file and its last change. */
 typedef struct rlo__storage_identity {
@@ -82,17 +74,16 @@ typedef struct rlo__storage_identity {
 } rlo__storage_identity;
 
 /** @return RLO_OK; RLO_IO; or what the user's function returns. */
-RLO_NODISCARD rlo_status rlo__storage_get_identity(
-    const rlo_storage *storage, rlo__storage_identity *out_identity);
+RLO_NODISCARD rlo_status rlo__storage_get_identity(const rlo_storage *storage,
+                                                   rlo__storage_identity *out_identity);
 
 /** Tells if two storages are parts of one file. */
-bool rlo__storage_is_same_file(const rlo__storage_identity *a,
-                               const rlo__storage_identity *b);
+bool rlo__storage_is_same_file(const rlo__storage_identity *a, const rlo__storage_identity *b);
 
 /** Compares with an identity that was taken before. @return RLO_OK;
  *  RLO_DATA_LOSS, naming what is different; RLO_IO. */
-RLO_NODISCARD rlo_status rlo__storage_check_identity(
-    const rlo_storage *storage, const rlo__storage_identity *identity);
+RLO_NODISCARD rlo_status rlo__storage_check_identity(const rlo_storage *storage,
+                                                     const rlo__storage_identity *identity);
 
 /* ------------------------------------------------------- kinds of storages */
 
@@ -105,8 +96,7 @@ typedef struct rlo__run_walk {
 } rlo__run_walk;
 
 /** Goes to the next run; from the last one to the first. */
-static inline void rlo__run_walk_step(rlo__run_walk *walk,
-                                      const rlo__lattice *lattice) {
+static inline void rlo__run_walk_step(rlo__run_walk *walk, const rlo__lattice *lattice) {
   for (int32_t d = lattice->num_dims - 1; d >= 0; --d) {
     walk->offset += lattice->strides[d];
     if (++walk->index[d] < lattice->extents[d]) {
@@ -119,27 +109,21 @@ static inline void rlo__run_walk_step(rlo__run_walk *walk,
 
 /** Moves a lattice of `bytes` bytes of memory, but for what of it is not in the
  *  memory, between there and its packed memory. */
-void rlo__lattice_copy(const rlo__lattice *lattice,
-                       char *memory,
-                       int64_t bytes,
-                       char *packed,
+void rlo__lattice_copy(const rlo__lattice *lattice, char *memory, int64_t bytes, char *packed,
                        bool is_write);
 
 /** The functions of a kind of storage. Arguments are checked. */
 typedef struct rlo__storage_kind {
   /** Transfers like rlo__storage_transfer, for a lattice of at least one byte,
    * all in the storage and in granules. */
-  rlo_status (*transfer)(rlo_storage *storage,
-                         const rlo__lattice *lattice,
-                         char *packed,
+  rlo_status (*transfer)(rlo_storage *storage, const rlo__lattice *lattice, char *packed,
                          bool is_write);
   /** NULL: there is nothing to do. `bytes` is at least 1. */
   rlo_status (*reserve)(rlo_storage *storage, int64_t bytes);
   rlo_status (*flush)(rlo_storage *storage);
   void (*set_streamed)(rlo_storage *storage);
   /** NULL: this is no file. The identity is zeroed before. */
-  rlo_status (*get_identity)(const rlo_storage *storage,
-                             rlo__storage_identity *out_identity);
+  rlo_status (*get_identity)(const rlo_storage *storage, rlo__storage_identity *out_identity);
   /** Releases what the storage has, and itself. */
   void (*destroy)(rlo_storage *storage);
 } rlo__storage_kind;
@@ -173,21 +157,16 @@ struct rlo_storage {
 /** Reads the user's traits over `out_traits`, the defaults of a kind; those
  *  that are 0 then become the general defaults. NULL is legal.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT. */
-RLO_NODISCARD rlo_status rlo__storage_read_traits(
-    const rlo_storage_traits *traits, rlo_storage_traits *out_traits);
+RLO_NODISCARD rlo_status rlo__storage_read_traits(const rlo_storage_traits *traits,
+                                                  rlo_storage_traits *out_traits);
 
 /** Initializes the common part, with one reference. */
-void rlo__storage_init(rlo_storage *storage,
-                       const rlo__storage_kind *kind,
+void rlo__storage_init(rlo_storage *storage, const rlo__storage_kind *kind,
                        const rlo_storage_traits *traits);
 
 /** Counts a transfer of `bytes` bytes, of which nobody asked for `skipped`, and
  *  `direct` went past the page cache. */
-void rlo__storage_count(rlo_storage *storage,
-                        bool is_write,
-                        int64_t offset,
-                        int64_t bytes,
-                        int64_t skipped,
-                        int64_t direct);
+void rlo__storage_count(rlo_storage *storage, bool is_write, int64_t offset, int64_t bytes,
+                        int64_t skipped, int64_t direct);
 
 #endif

@@ -44,8 +44,7 @@ static box make_box(const rlo__lattice *lattice) {
   while (b.num_dims < 2 && b.num_dims <= last) {
     int64_t stride = lattice->strides[last - b.num_dims];
     int64_t extent = lattice->extents[last - b.num_dims];
-    bool is_pitch = stride >= least &&
-                    (b.num_dims == 0 || stride % lattice->strides[last] == 0);
+    bool is_pitch = stride >= least && (b.num_dims == 0 || stride % lattice->strides[last] == 0);
     if (!is_pitch) {
       break;
     }
@@ -58,25 +57,17 @@ static box make_box(const rlo__lattice *lattice) {
 
 /** NVIDIA's driver refuses a box whose last row would end behind the buffer if
  *  it were as long as the pitch. */
-static bool ends_in_buffer(const buffer_storage *from,
-                           const box *b,
-                           size_t at) {
-  const size_t end = at - at % b->pitch[0] + b->region[1] * b->pitch[0] +
-                     (b->region[2] - 1) * b->pitch[1];
+static bool ends_in_buffer(const buffer_storage *from, const box *b, size_t at) {
+  const size_t end =
+      at - at % b->pitch[0] + b->region[1] * b->pitch[0] + (b->region[2] - 1) * b->pitch[1];
   return end <= (size_t)(from->offset_bytes + from->storage.traits.bytes);
 }
 
-static rlo_status move_box(const buffer_storage *from,
-                           const box *b,
-                           int64_t offset,
-                           char *packed,
+static rlo_status move_box(const buffer_storage *from, const box *b, int64_t offset, char *packed,
                            bool is_write);
 
 /** Moves a box without its last row or plane, and then that. */
-static rlo_status move_parts(const buffer_storage *from,
-                             const box *b,
-                             int64_t offset,
-                             char *packed,
+static rlo_status move_parts(const buffer_storage *from, const box *b, int64_t offset, char *packed,
                              bool is_write) {
   const int32_t d = b->num_dims;
   box first = *b;
@@ -87,87 +78,37 @@ static rlo_status move_parts(const buffer_storage *from,
   if (first.region[d] > 0) {
     RLO_TRY(move_box(from, &first, offset, packed, is_write));
   }
-  return move_box(from,
-                  &last,
-                  offset + (int64_t)(first.region[d] * b->pitch[d - 1]),
-                  packed + first.region[0] * first.region[1] * first.region[2],
-                  is_write);
+  return move_box(from, &last, offset + (int64_t)(first.region[d] * b->pitch[d - 1]),
+                  packed + first.region[0] * first.region[1] * first.region[2], is_write);
 }
 
 /** Moves a box between the buffer, from the storage's `offset` on, and packed
  *  memory. */
-static rlo_status move_box(const buffer_storage *from,
-                           const box *b,
-                           int64_t offset,
-                           char *packed,
+static rlo_status move_box(const buffer_storage *from, const box *b, int64_t offset, char *packed,
                            bool is_write) {
   cl_command_queue queue = from->place->queue;
   size_t at = (size_t)(from->offset_bytes + offset);
   if (b->num_dims == 0) {
-    return !is_write ? RLO_CL(clEnqueueReadBuffer,
-                              queue,
-                              from->buffer,
-                              CL_TRUE,
-                              at,
-                              b->region[0],
-                              packed,
-                              0,
-                              NULL,
-                              NULL)
-                     : RLO_CL(clEnqueueWriteBuffer,
-                              queue,
-                              from->buffer,
-                              CL_TRUE,
-                              at,
-                              b->region[0],
-                              packed,
-                              0,
-                              NULL,
-                              NULL);
+    return !is_write ? RLO_CL(clEnqueueReadBuffer, queue, from->buffer, CL_TRUE, at, b->region[0],
+                              packed, 0, NULL, NULL)
+                     : RLO_CL(clEnqueueWriteBuffer, queue, from->buffer, CL_TRUE, at, b->region[0],
+                              packed, 0, NULL, NULL);
   }
   if (!ends_in_buffer(from, b, at)) {
     return move_parts(from, b, offset, packed, is_write);
   }
   size_t plane = b->pitch[1] != 0 ? at / b->pitch[1] : 0;
   size_t in_plane = at - plane * b->pitch[1];
-  const size_t origin[3] = {
-      in_plane % b->pitch[0], in_plane / b->pitch[0], plane};
+  const size_t origin[3] = {in_plane % b->pitch[0], in_plane / b->pitch[0], plane};
   const size_t host_origin[3] = {0, 0, 0};
-  return !is_write ? RLO_CL(clEnqueueReadBufferRect,
-                            queue,
-                            from->buffer,
-                            CL_TRUE,
-                            origin,
-                            host_origin,
-                            b->region,
-                            b->pitch[0],
-                            b->pitch[1],
-                            0,
-                            0,
-                            packed,
-                            0,
-                            NULL,
-                            NULL)
-                   : RLO_CL(clEnqueueWriteBufferRect,
-                            queue,
-                            from->buffer,
-                            CL_TRUE,
-                            origin,
-                            host_origin,
-                            b->region,
-                            b->pitch[0],
-                            b->pitch[1],
-                            0,
-                            0,
-                            packed,
-                            0,
-                            NULL,
-                            NULL);
+  return !is_write
+             ? RLO_CL(clEnqueueReadBufferRect, queue, from->buffer, CL_TRUE, origin, host_origin,
+                      b->region, b->pitch[0], b->pitch[1], 0, 0, packed, 0, NULL, NULL)
+             : RLO_CL(clEnqueueWriteBufferRect, queue, from->buffer, CL_TRUE, origin, host_origin,
+                      b->region, b->pitch[0], b->pitch[1], 0, 0, packed, 0, NULL, NULL);
 }
 
-static rlo_status transfer(rlo_storage *storage,
-                           const rlo__lattice *lattice,
-                           char *packed,
+static rlo_status transfer(rlo_storage *storage, const rlo__lattice *lattice, char *packed,
                            bool is_write) {
   const buffer_storage *from = (const buffer_storage *)storage;
   RLO_TRY(rlo__context_check_process(from->place->context));
@@ -188,42 +129,28 @@ static rlo_status transfer(rlo_storage *storage,
 
 static void destroy(rlo_storage *storage) {
   buffer_storage *made = (buffer_storage *)storage;
-  if (made->buffer != NULL &&
-      rlo__context_check_process(made->place->context) == RLO_OK) {
+  if (made->buffer != NULL && rlo__context_check_process(made->place->context) == RLO_OK) {
     clReleaseMemObject(made->buffer);
   }
   rlo__place_release(made->place);
   rlo__free(made);
 }
 
-static const rlo__storage_kind buffer_kind = {.transfer = transfer,
-                                              .destroy = destroy};
+static const rlo__storage_kind buffer_kind = {.transfer = transfer, .destroy = destroy};
 
 /* ----------------------------------------------------------------- creation */
 
-static rlo_status check_buffer(const rlo_context *context,
-                               cl_mem buffer,
-                               int64_t offset_bytes,
-                               int64_t bytes,
-                               cl_mem_flags *out_flags) {
+static rlo_status check_buffer(const rlo_context *context, cl_mem buffer, int64_t offset_bytes,
+                               int64_t bytes, cl_mem_flags *out_flags) {
   cl_mem_object_type type = 0;
   cl_context owner = NULL;
   size_t size = 0;
-  RLO_TRY(RLO_CL(
-      clGetMemObjectInfo, buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
-  RLO_TRY(RLO_CL(
-      clGetMemObjectInfo, buffer, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
-  RLO_TRY(RLO_CL(
-      clGetMemObjectInfo, buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
-  RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                 buffer,
-                 CL_MEM_FLAGS,
-                 sizeof *out_flags,
-                 out_flags,
-                 NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, buffer, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
+  RLO_TRY(RLO_CL(clGetMemObjectInfo, buffer, CL_MEM_FLAGS, sizeof *out_flags, out_flags, NULL));
   if (type != CL_MEM_OBJECT_BUFFER) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the memory object is of type 0x%x and not a buffer",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the memory object is of type 0x%x and not a buffer",
                     (unsigned)type);
   }
   if (owner != context->cl_context) {
@@ -234,42 +161,29 @@ static rlo_status check_buffer(const rlo_context *context,
                     "the buffer is CL_MEM_HOST_NO_ACCESS: its bytes go through "
                     "the host");
   }
-  if ((uint64_t)offset_bytes > size ||
-      (uint64_t)bytes > size - (size_t)offset_bytes) {
+  if ((uint64_t)offset_bytes > size || (uint64_t)bytes > size - (size_t)offset_bytes) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%" PRId64 " bytes at byte %" PRId64
-                    " do not lie in a buffer of %zu bytes",
-                    bytes,
-                    offset_bytes,
-                    size);
+                    "%" PRId64 " bytes at byte %" PRId64 " do not lie in a buffer of %zu bytes",
+                    bytes, offset_bytes, size);
   }
   return RLO_OK;
 }
 
-static rlo_status check_arguments(const rlo_context *context,
-                                  cl_mem buffer,
-                                  int64_t offset_bytes,
+static rlo_status check_arguments(const rlo_context *context, cl_mem buffer, int64_t offset_bytes,
                                   int64_t bytes) {
   if (offset_bytes < 0 || bytes < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%" PRId64 " bytes at byte %" PRId64
-                    " of a buffer; both have to be at least 0",
-                    bytes,
-                    offset_bytes);
+                    "%" PRId64 " bytes at byte %" PRId64 " of a buffer; both have to be at least 0",
+                    bytes, offset_bytes);
   }
   if (buffer == NULL && bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'buffer' is NULL; %" PRId64 " bytes are needed",
-                    bytes);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'buffer' is NULL; %" PRId64 " bytes are needed", bytes);
   }
   return rlo__context_check_process(context);
 }
 
-rlo_status rlo_storage_from_buffer(rlo_context *context,
-                                   cl_mem buffer,
-                                   int64_t offset_bytes,
-                                   int64_t bytes,
-                                   rlo_storage **out_storage) {
+rlo_status rlo_storage_from_buffer(rlo_context *context, cl_mem buffer, int64_t offset_bytes,
+                                   int64_t bytes, rlo_storage **out_storage) {
   RLO_REQUIRE(out_storage);
   *out_storage = NULL;
   RLO_REQUIRE(context);

@@ -20,27 +20,17 @@
 
 /* ------------------------------------------------------------- system calls */
 
-static ssize_t call_read(int fd,
-                         const struct iovec *parts,
-                         int count,
-                         int64_t offset) {
+static ssize_t call_read(int fd, const struct iovec *parts, int count, int64_t offset) {
   if (count == 1) {
-    return pread(fd,
-                 parts[0].iov_base,
-                 rlo__min_size(parts[0].iov_len,
-                               (size_t)rlo__thresholds.base_call_bytes),
+    return pread(fd, parts[0].iov_base,
+                 rlo__min_size(parts[0].iov_len, (size_t)rlo__thresholds.base_call_bytes),
                  (off_t)offset);
   }
   return preadv(fd, parts, count, (off_t)offset);
 }
 
-static ssize_t call_write(int fd,
-                          const void *data,
-                          size_t bytes,
-                          int64_t offset) {
-  return pwrite(fd,
-                data,
-                rlo__min_size(bytes, (size_t)rlo__thresholds.base_call_bytes),
+static ssize_t call_write(int fd, const void *data, size_t bytes, int64_t offset) {
+  return pwrite(fd, data, rlo__min_size(bytes, (size_t)rlo__thresholds.base_call_bytes),
                 (off_t)offset);
 }
 
@@ -71,8 +61,7 @@ static int call_sync(int fd) {
 
 static int call_write_back(int fd, int64_t offset, int64_t bytes, bool is_end) {
   unsigned start = SYNC_FILE_RANGE_WRITE;
-  unsigned end = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                 SYNC_FILE_RANGE_WAIT_AFTER;
+  unsigned end = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   return sync_file_range(fd, (off_t)offset, (off_t)bytes, is_end ? end : start);
 }
 
@@ -80,21 +69,17 @@ static void call_drop(int fd, int64_t offset, int64_t bytes) {
   (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
 }
 
-const rlo__storage_calls rlo__storage_system_calls = {
-    .read = call_read,
-    .write = call_write,
-    .allocate = call_allocate,
-    .get_free = call_get_free,
-    .resize = call_resize,
-    .sync = call_sync,
-    .write_back = call_write_back,
-    .drop = call_drop};
+const rlo__storage_calls rlo__storage_system_calls = {.read = call_read,
+                                                      .write = call_write,
+                                                      .allocate = call_allocate,
+                                                      .get_free = call_get_free,
+                                                      .resize = call_resize,
+                                                      .sync = call_sync,
+                                                      .write_back = call_write_back,
+                                                      .drop = call_drop};
 
-ssize_t rlo__calls_read(const rlo__storage_calls *calls,
-                        int fd,
-                        int64_t position,
-                        const struct iovec *parts,
-                        int num_parts) {
+ssize_t rlo__calls_read(const rlo__storage_calls *calls, int fd, int64_t position,
+                        const struct iovec *parts, int num_parts) {
   ssize_t count;
   do {
     count = calls->read(fd, parts, num_parts, position);
@@ -102,14 +87,11 @@ ssize_t rlo__calls_read(const rlo__storage_calls *calls,
   return count;
 }
 
-int rlo__calls_write(const rlo__storage_calls *calls,
-                     int fd,
-                     int64_t position,
-                     const void *data,
+int rlo__calls_write(const rlo__storage_calls *calls, int fd, int64_t position, const void *data,
                      int64_t bytes) {
   for (int64_t done = 0; done < bytes;) {
-    ssize_t count = calls->write(
-        fd, (const char *)data + done, (size_t)(bytes - done), position + done);
+    ssize_t count =
+        calls->write(fd, (const char *)data + done, (size_t)(bytes - done), position + done);
     if (count < 0 && errno == EINTR) {
       continue;
     }
@@ -185,8 +167,7 @@ static bool get_alignment(rlo__cached_file *file) {
   return true;
 }
 
-rlo_status rlo__cached_file_open_direct(rlo__cached_file *file,
-                                        const char *path) {
+rlo_status rlo__cached_file_open_direct(rlo__cached_file *file, const char *path) {
   char link[64];
   (void)snprintf(link, sizeof link, "/proc/self/fd/%d", file->fd);
   int flags = fcntl(file->fd, F_GETFL) & O_ACCMODE;
@@ -221,11 +202,9 @@ static bounce *take_bounce(rlo__cached_file *file) {
   if (taken != NULL) {
     return taken;
   }
-  size_t alignment =
-      (size_t)rlo__max(file->block_bytes, file->memory_alignment);
+  size_t alignment = (size_t)rlo__max(file->block_bytes, file->memory_alignment);
   taken = rlo__alloc_array_quiet(
-      sizeof *taken + alignment + (size_t)rlo__thresholds.service_bounce_bytes,
-      1);
+      sizeof *taken + alignment + (size_t)rlo__thresholds.service_bounce_bytes, 1);
   if (taken == NULL) {
     return NULL;
   }
@@ -261,10 +240,7 @@ void rlo__parts_advance(struct iovec **parts, int *num_parts, int64_t bytes) {
   }
 }
 
-static void copy_into_parts(struct iovec **parts,
-                            int *num_parts,
-                            const char *from,
-                            int64_t bytes) {
+static void copy_into_parts(struct iovec **parts, int *num_parts, const char *from, int64_t bytes) {
   while (bytes > 0) {
     int64_t now = rlo__min(bytes, (int64_t)(*parts)->iov_len);
     memcpy((*parts)->iov_base, from, (size_t)now);
@@ -278,12 +254,8 @@ static bool is_aligned(const rlo__cached_file *file, const void *memory) {
   return (uintptr_t)memory % (uintptr_t)file->memory_alignment == 0;
 }
 
-int64_t rlo__direct_move(rlo__cached_file *file,
-                         int64_t position,
-                         int64_t bytes,
-                         struct iovec **parts,
-                         int *num_parts,
-                         bool is_write) {
+int64_t rlo__direct_move(rlo__cached_file *file, int64_t position, int64_t bytes,
+                         struct iovec **parts, int *num_parts, bool is_write) {
   const int64_t bounce_bytes = rlo__thresholds.service_bounce_bytes;
   const int64_t block = file->block_bytes;
   bounce *between = NULL;
@@ -296,12 +268,10 @@ int64_t rlo__direct_move(rlo__cached_file *file,
     int64_t whole = rlo__min(bytes - done, (int64_t)(*parts)->iov_len);
     bool is_last = whole == bytes - done && whole % block == 0;
     whole -= whole % block;
-    bool is_straight = skipped == 0 && is_aligned(file, (*parts)->iov_base) &&
-                       (is_last || whole >= bounce_bytes);
-    int64_t wanted =
-        is_straight ? whole : rlo__min(bounce_bytes - skipped, bytes - done);
-    int64_t length =
-        is_straight ? whole : rlo__ceil_div(skipped + wanted, block) * block;
+    bool is_straight =
+        skipped == 0 && is_aligned(file, (*parts)->iov_base) && (is_last || whole >= bounce_bytes);
+    int64_t wanted = is_straight ? whole : rlo__min(bounce_bytes - skipped, bytes - done);
+    int64_t length = is_straight ? whole : rlo__ceil_div(skipped + wanted, block) * block;
     if (!is_straight && between == NULL) {
       between = take_bounce(file);
       if (between == NULL) {
@@ -316,11 +286,8 @@ int64_t rlo__direct_move(rlo__cached_file *file,
     }
     ssize_t count;
     do {
-      count =
-          is_write
-              ? file->calls->write(
-                    file->direct_fd, blocks.iov_base, blocks.iov_len, at)
-              : file->calls->read(file->direct_fd, &blocks, 1, at - skipped);
+      count = is_write ? file->calls->write(file->direct_fd, blocks.iov_base, blocks.iov_len, at)
+                       : file->calls->read(file->direct_fd, &blocks, 1, at - skipped);
     } while (count < 0 && errno == EINTR);
     if (count < 0) {
       /* A position or memory that the device does not take after all. */
@@ -351,8 +318,7 @@ enum { PAGE_BYTES = 4096 };
 /** Adds a range; the chunk has room. Tells if it is full then. */
 static bool add_range(rlo__file_chunk *c, int64_t begin, int64_t end) {
   int32_t last = c->num_ranges - 1;
-  if (last >= 0 && begin >= c->ranges[last].begin &&
-      begin <= c->ranges[last].end) {
+  if (last >= 0 && begin >= c->ranges[last].begin && begin <= c->ranges[last].end) {
     c->bytes -= c->ranges[last].end - c->ranges[last].begin;
     begin = c->ranges[last].begin;
     end = rlo__max(c->ranges[last].end, end);
@@ -368,9 +334,7 @@ static bool add_range(rlo__file_chunk *c, int64_t begin, int64_t end) {
 }
 
 /** Drops the ranges but for `margin` bytes at their ends. */
-static void drop(const rlo__cached_file *file,
-                 rlo__file_chunk *c,
-                 int64_t margin) {
+static void drop(const rlo__cached_file *file, rlo__file_chunk *c, int64_t margin) {
   for (int32_t i = 0; i < c->num_ranges; ++i) {
     int64_t begin = c->ranges[i].begin + margin;
     int64_t bytes = c->ranges[i].end - margin - begin;
@@ -383,8 +347,7 @@ static void drop(const rlo__cached_file *file,
 }
 
 void rlo__trail_read(rlo__cached_file *file, int64_t position, int64_t bytes) {
-  if (!atomic_load(&file->is_streamed) ||
-      bytes < rlo__thresholds.service_trail_read_bytes) {
+  if (!atomic_load(&file->is_streamed) || bytes < rlo__thresholds.service_trail_read_bytes) {
     return;
   }
   rlo__mutex_lock(&file->mutex);
@@ -395,9 +358,7 @@ void rlo__trail_read(rlo__cached_file *file, int64_t position, int64_t bytes) {
 }
 
 /** Starts, or ends, to write a chunk back; goes on after a failure. */
-static void write_back(rlo__cached_file *file,
-                       const rlo__file_chunk *c,
-                       bool is_end) {
+static void write_back(rlo__cached_file *file, const rlo__file_chunk *c, bool is_end) {
   for (int32_t i = 0; i < c->num_ranges; ++i) {
     int64_t begin = c->ranges[i].begin;
     int64_t bytes = c->ranges[i].end - begin;
@@ -407,27 +368,22 @@ static void write_back(rlo__cached_file *file,
     } while (result != 0 && errno == EINTR);
     /* Where the file system or a sandbox does not know the call, the system
      * writes back when it wants to. */
-    if (result != 0 && errno != ENOSYS && errno != EINVAL && errno != ESPIPE &&
-        errno != EPERM) {
+    if (result != 0 && errno != ENOSYS && errno != EINVAL && errno != ESPIPE && errno != EPERM) {
       rlo__cached_file_set_lost(file, errno);
     }
   }
 }
 
-void rlo__trail_written(rlo__cached_file *file,
-                        int64_t position,
-                        int64_t bytes) {
+void rlo__trail_written(rlo__cached_file *file, int64_t position, int64_t bytes) {
   if (!atomic_load(&file->is_streamed) || bytes == 0) {
     return;
   }
   /* Whole pages go to the disk. */
   int64_t begin = position - position % PAGE_BYTES;
   int64_t end = position + bytes;
-  end +=
-      rlo__min((PAGE_BYTES - end % PAGE_BYTES) % PAGE_BYTES, INT64_MAX - end);
+  end += rlo__min((PAGE_BYTES - end % PAGE_BYTES) % PAGE_BYTES, INT64_MAX - end);
   rlo__mutex_lock(&file->mutex);
-  rlo__file_chunk *filled =
-      &file->written[(file->oldest + file->num_sent) % RLO__TRAIL_CHUNKS];
+  rlo__file_chunk *filled = &file->written[(file->oldest + file->num_sent) % RLO__TRAIL_CHUNKS];
   if (add_range(filled, begin, end)) {
     write_back(file, filled, false);
     if (++file->num_sent == RLO__TRAIL_CHUNKS) {

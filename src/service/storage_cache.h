@@ -43,15 +43,9 @@ extern const rlo__storage_calls rlo__storage_system_calls;
 
 /** Call `read`, again if a signal interrupts it; `write` until all is written;
  *  `sync`. The latter return 0 or an errno. */
-ssize_t rlo__calls_read(const rlo__storage_calls *calls,
-                        int fd,
-                        int64_t position,
-                        const struct iovec *parts,
-                        int num_parts);
-int rlo__calls_write(const rlo__storage_calls *calls,
-                     int fd,
-                     int64_t position,
-                     const void *data,
+ssize_t rlo__calls_read(const rlo__storage_calls *calls, int fd, int64_t position,
+                        const struct iovec *parts, int num_parts);
+int rlo__calls_write(const rlo__storage_calls *calls, int fd, int64_t position, const void *data,
                      int64_t bytes);
 int rlo__calls_sync(const rlo__storage_calls *calls, int fd);
 
@@ -120,8 +114,7 @@ void rlo__cached_file_deinit(rlo__cached_file *file);
  * @param path  for the message.
  * @return RLO_OK; RLO_UNSUPPORTED if the file system cannot; RLO_IO.
  */
-RLO_NODISCARD rlo_status rlo__cached_file_open_direct(rlo__cached_file *file,
-                                                      const char *path);
+RLO_NODISCARD rlo_status rlo__cached_file_open_direct(rlo__cached_file *file, const char *path);
 
 /** Remembers that written bytes are lost. */
 void rlo__cached_file_set_lost(rlo__cached_file *file, int error);
@@ -137,19 +130,13 @@ void rlo__parts_advance(struct iovec **parts, int *num_parts, int64_t bytes);
  *         the system transfers less or refuses: the rest is to be moved
  *         otherwise. -1 with errno set on failure.
  */
-int64_t rlo__direct_move(rlo__cached_file *file,
-                         int64_t position,
-                         int64_t bytes,
-                         struct iovec **parts,
-                         int *num_parts,
-                         bool is_write);
+int64_t rlo__direct_move(rlo__cached_file *file, int64_t position, int64_t bytes,
+                         struct iovec **parts, int *num_parts, bool is_write);
 
 /** Note bytes that were read, or written, through the page cache, at a position
  *  in the file. */
 void rlo__trail_read(rlo__cached_file *file, int64_t position, int64_t bytes);
-void rlo__trail_written(rlo__cached_file *file,
-                        int64_t position,
-                        int64_t bytes);
+void rlo__trail_written(rlo__cached_file *file, int64_t position, int64_t bytes);
 
 /** Drops what was written, after a sync of the whole file. */
 void rlo__trail_drop_written(rlo__cached_file *file);

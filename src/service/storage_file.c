@@ -28,8 +28,7 @@ typedef struct file_storage {
   int64_t offset;
 } file_storage;
 
-void rlo__storage_set_calls(rlo_storage *storage,
-                            const rlo__storage_calls *calls) {
+void rlo__storage_set_calls(rlo_storage *storage, const rlo__storage_calls *calls) {
   ((file_storage *)storage)->file.calls = calls;
 }
 
@@ -55,29 +54,21 @@ static rlo_status fail_file(int fd, const char *what, int error) {
 }
 
 /** Records that the system failed to `verb` bytes at a position in the file. */
-static rlo_status fail(const file_storage *s,
-                       const char *verb,
-                       int64_t bytes,
-                       int64_t position,
+static rlo_status fail(const file_storage *s, const char *verb, int64_t bytes, int64_t position,
                        int error) {
   char what[96];
-  (void)snprintf(what,
-                 sizeof what,
-                 "cannot %s %" PRId64 " bytes at byte %" PRId64 " of",
-                 verb,
-                 bytes,
-                 position);
+  (void)snprintf(what, sizeof what, "cannot %s %" PRId64 " bytes at byte %" PRId64 " of", verb,
+                 bytes, position);
   return fail_file(s->file.fd, what, error);
 }
 
 static rlo_status check_lost(file_storage *s) {
   int error = atomic_load(&s->file.lost_error);
-  return error == 0
-             ? RLO_OK
-             : fail_file(s->file.fd,
-                         "bytes that were written did not reach the disk: "
-                         "cannot sync",
-                         error);
+  return error == 0 ? RLO_OK
+                    : fail_file(s->file.fd,
+                                "bytes that were written did not reach the disk: "
+                                "cannot sync",
+                                error);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -98,34 +89,27 @@ static rlo_status read_group_now(file_storage *s, read_group *group) {
   int num_parts = group->num_parts;
   int64_t direct_bytes = 0;
   if (s->file.direct_fd >= 0 && bytes >= rlo__thresholds.service_direct_bytes) {
-    direct_bytes =
-        rlo__direct_move(&s->file, position, bytes, &parts, &num_parts, false);
+    direct_bytes = rlo__direct_move(&s->file, position, bytes, &parts, &num_parts, false);
     if (direct_bytes < 0) {
       return fail(s, "read", bytes, position, errno);
     }
   }
   for (int64_t done = direct_bytes; done < bytes;) {
-    ssize_t count = rlo__calls_read(
-        s->file.calls, s->file.fd, position + done, parts, num_parts);
+    ssize_t count = rlo__calls_read(s->file.calls, s->file.fd, position + done, parts, num_parts);
     if (count < 0) {
       return fail(s, "read", bytes, position, errno);
     }
     if (count == 0) {
       path_text path;
       return RLO_FAIL(RLO_DATA_LOSS,
-                      "\"%s\" ends at byte %" PRId64
-                      ", in the middle of %" PRId64
+                      "\"%s\" ends at byte %" PRId64 ", in the middle of %" PRId64
                       " bytes wanted at byte %" PRId64,
-                      path_of(s->file.fd, path),
-                      position + done,
-                      bytes,
-                      position);
+                      path_of(s->file.fd, path), position + done, bytes, position);
     }
     done += count;
     rlo__parts_advance(&parts, &num_parts, count);
   }
-  rlo__storage_count(
-      &s->storage, false, group->begin, bytes, group->gap_bytes, direct_bytes);
+  rlo__storage_count(&s->storage, false, group->begin, bytes, group->gap_bytes, direct_bytes);
   rlo__trail_read(&s->file, position + direct_bytes, bytes - direct_bytes);
   return RLO_OK;
 }
@@ -133,8 +117,7 @@ static rlo_status read_group_now(file_storage *s, read_group *group) {
 /** Tells if a read of its own does not pay: for a short run over a short gap
  * which is no longer than the run, or which spares no page of the file. */
 static bool is_worth_joining(int64_t gap_bytes, int64_t run_bytes) {
-  return run_bytes < rlo__thresholds.service_joined_run_bytes &&
-         gap_bytes >= 0 &&
+  return run_bytes < rlo__thresholds.service_joined_run_bytes && gap_bytes >= 0 &&
          gap_bytes <= rlo__thresholds.service_joined_gap_bytes &&
          (gap_bytes <= run_bytes || gap_bytes < PAGE_BYTES);
 }
@@ -148,14 +131,11 @@ static void begin_group(read_group *group, int64_t offset) {
 }
 
 static void add_part(read_group *group, void *into, int64_t bytes) {
-  group->parts[group->num_parts++] =
-      (struct iovec){.iov_base = into, .iov_len = (size_t)bytes};
+  group->parts[group->num_parts++] = (struct iovec){.iov_base = into, .iov_len = (size_t)bytes};
   group->end += bytes;
 }
 
-static rlo_status read_runs(file_storage *s,
-                            const rlo__lattice *runs,
-                            char *into) {
+static rlo_status read_runs(file_storage *s, const rlo__lattice *runs, char *into) {
   /* Gaps are read over each other. */
   char gaps[MAX_GAP_BYTES];
   read_group group;
@@ -164,8 +144,7 @@ static rlo_status read_runs(file_storage *s,
   rlo__run_walk walk = {.offset = runs->base_byte};
   for (; into < end; into += runs->run_bytes) {
     int64_t gap_bytes = walk.offset - group.end;
-    if (group.num_parts > 0 &&
-        group.num_parts + 2 <= rlo__thresholds.service_read_parts &&
+    if (group.num_parts > 0 && group.num_parts + 2 <= rlo__thresholds.service_read_parts &&
         is_worth_joining(gap_bytes, runs->run_bytes)) {
       if (gap_bytes > 0) {
         add_part(&group, gaps, gap_bytes);
@@ -184,12 +163,9 @@ static rlo_status read_runs(file_storage *s,
 /* ------------------------------------------------------------------ writing */
 
 /** Writes through the page cache, at a position in the file. */
-static rlo_status write_buffered(file_storage *s,
-                                 int64_t position,
-                                 int64_t bytes,
+static rlo_status write_buffered(file_storage *s, int64_t position, int64_t bytes,
                                  const char *from) {
-  int error =
-      rlo__calls_write(s->file.calls, s->file.fd, position, from, bytes);
+  int error = rlo__calls_write(s->file.calls, s->file.fd, position, from, bytes);
   if (error != 0) {
     return fail(s, "write", bytes, position, error);
   }
@@ -200,10 +176,7 @@ static rlo_status write_buffered(file_storage *s,
 /** Writes a run: whole blocks past the page cache, if it is long, and what is
  *  before and behind them through it, since others may write the rest of those.
  */
-static rlo_status write_run(file_storage *s,
-                            int64_t offset,
-                            int64_t bytes,
-                            const char *from) {
+static rlo_status write_run(file_storage *s, int64_t offset, int64_t bytes, const char *from) {
   int64_t position = s->offset + offset;
   int64_t direct_bytes = 0;
   int64_t head = 0;
@@ -216,12 +189,8 @@ static rlo_status write_run(file_storage *s,
                          .iov_len = (size_t)(bytes - head)};
     struct iovec *parts = &part;
     int num_parts = 1;
-    direct_bytes = rlo__direct_move(&s->file,
-                                    position + head,
-                                    (bytes - head) / block * block,
-                                    &parts,
-                                    &num_parts,
-                                    true);
+    direct_bytes = rlo__direct_move(&s->file, position + head, (bytes - head) / block * block,
+                                    &parts, &num_parts, true);
     if (direct_bytes < 0) {
       return fail(s, "write", bytes, position, errno);
     }
@@ -232,9 +201,7 @@ static rlo_status write_run(file_storage *s,
   return RLO_OK;
 }
 
-static rlo_status transfer(rlo_storage *storage,
-                           const rlo__lattice *runs,
-                           char *packed,
+static rlo_status transfer(rlo_storage *storage, const rlo__lattice *runs, char *packed,
                            bool is_write) {
   file_storage *s = (file_storage *)storage;
   const char *end = packed + rlo__lattice_bytes(runs);
@@ -253,9 +220,7 @@ static rlo_status transfer(rlo_storage *storage,
 /* ------------------------------------------------------------------- others */
 
 static rlo_status look(const file_storage *s, struct stat *out_stat) {
-  return fstat(s->file.fd, out_stat) == 0
-             ? RLO_OK
-             : fail_file(s->file.fd, "cannot look at", errno);
+  return fstat(s->file.fd, out_stat) == 0 ? RLO_OK : fail_file(s->file.fd, "cannot look at", errno);
 }
 
 /** Reserves where the file system cannot: checks that there is room now. */
@@ -272,12 +237,9 @@ static rlo_status reserve_by_size(const file_storage *s, int64_t bytes) {
   if (end - held > free_bytes) {
     path_text path;
     return RLO_FAIL(RLO_IO,
-                    "cannot reserve %" PRId64 " bytes at byte %" PRId64
-                    " of \"%s\": %" PRId64 " are free",
-                    bytes,
-                    s->offset,
-                    path_of(s->file.fd, path),
-                    free_bytes);
+                    "cannot reserve %" PRId64 " bytes at byte %" PRId64 " of \"%s\": %" PRId64
+                    " are free",
+                    bytes, s->offset, path_of(s->file.fd, path), free_bytes);
   }
   while (st.st_size < end && s->file.calls->resize(s->file.fd, end) != 0) {
     if (errno != EINTR) {
@@ -316,8 +278,7 @@ static void set_streamed(rlo_storage *storage) {
   atomic_store(&((file_storage *)storage)->file.is_streamed, true);
 }
 
-static rlo_status get_identity(const rlo_storage *storage,
-                               rlo__storage_identity *out_identity) {
+static rlo_status get_identity(const rlo_storage *storage, rlo__storage_identity *out_identity) {
   struct stat st;
   RLO_TRY(look((const file_storage *)storage, &st));
   *out_identity = (rlo__storage_identity){
@@ -326,8 +287,7 @@ static rlo_status get_identity(const rlo_storage *storage,
       .inode = (uint64_t)st.st_ino,
       .offset = ((const file_storage *)storage)->offset,
       .bytes = (int64_t)st.st_size,
-      .modified_nanos = (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                        (int64_t)st.st_mtim.tv_nsec};
+      .modified_nanos = (int64_t)st.st_mtim.tv_sec * 1000000000 + (int64_t)st.st_mtim.tv_nsec};
   return RLO_OK;
 }
 
@@ -365,8 +325,7 @@ static rlo_status check_fd(int fd, int *out_mode, int64_t *out_file_bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "descriptor %d is of %s; a storage has to be a regular "
                     "file, which can be read and written anywhere",
-                    fd,
-                    type_of(st.st_mode));
+                    fd, type_of(st.st_mode));
   }
   *out_mode = flags & O_ACCMODE;
   if (*out_mode != O_RDONLY && (flags & O_APPEND) != 0) {
@@ -379,18 +338,14 @@ static rlo_status check_fd(int fd, int *out_mode, int64_t *out_file_bytes) {
   return RLO_OK;
 }
 
-static rlo_status read_hints(const rlo_storage_traits *hints,
-                             int64_t bytes,
-                             bool can_write,
+static rlo_status read_hints(const rlo_storage_traits *hints, int64_t bytes, bool can_write,
                              rlo_storage_traits *out_traits) {
   *out_traits = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
   RLO_TRY(rlo__storage_read_traits(hints, out_traits));
   if (out_traits->bytes != 0 && out_traits->bytes != bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the traits have %" PRId64 " bytes and the storage %" PRId64
-                    "; leave them 0",
-                    out_traits->bytes,
-                    bytes);
+                    "the traits have %" PRId64 " bytes and the storage %" PRId64 "; leave them 0",
+                    out_traits->bytes, bytes);
   }
   out_traits->bytes = bytes;
   out_traits->is_read_only = out_traits->is_read_only || !can_write;
@@ -399,18 +354,13 @@ static rlo_status read_hints(const rlo_storage_traits *hints,
 
 /** Checks that a part of a file can be; one that is only read has to lie in
  *  `file_bytes`. */
-static rlo_status check_part(int fd,
-                             int64_t offset,
-                             int64_t bytes,
-                             bool is_read_only,
+static rlo_status check_part(int fd, int64_t offset, int64_t bytes, bool is_read_only,
                              int64_t file_bytes) {
   int64_t end;
   if (offset < 0 || bytes < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%" PRId64 " bytes at byte %" PRId64
-                    " of a file; both have to be at least 0",
-                    bytes,
-                    offset);
+                    "%" PRId64 " bytes at byte %" PRId64 " of a file; both have to be at least 0",
+                    bytes, offset);
   }
   if (!rlo__add(offset, bytes, &end)) {
     return rlo__fail_overflow("the end of a part of a file");
@@ -418,22 +368,14 @@ static rlo_status check_part(int fd,
   if (is_read_only && end > file_bytes) {
     path_text path;
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "\"%s\" has %" PRId64 " bytes; %" PRId64 " at byte %" PRId64
-                    " need %" PRId64,
-                    path_of(fd, path),
-                    file_bytes,
-                    bytes,
-                    offset,
-                    end);
+                    "\"%s\" has %" PRId64 " bytes; %" PRId64 " at byte %" PRId64 " need %" PRId64,
+                    path_of(fd, path), file_bytes, bytes, offset, end);
   }
   return RLO_OK;
 }
 
-rlo_status rlo_storage_from_fd(int fd,
-                               int64_t offset,
-                               int64_t bytes,
-                               const rlo_storage_traits *hints,
-                               rlo_storage **out_storage) {
+rlo_status rlo_storage_from_fd(int fd, int64_t offset, int64_t bytes,
+                               const rlo_storage_traits *hints, rlo_storage **out_storage) {
   RLO_REQUIRE(out_storage);
   *out_storage = NULL;
   int mode;
@@ -450,9 +392,8 @@ rlo_status rlo_storage_from_fd(int fd,
    * print into the file. */
   int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   path_text path;
-  rlo_status status =
-      own < 0 ? fail_file(fd, "cannot duplicate the descriptor of", errno)
-              : rlo__cached_file_init(&made->file, own);
+  rlo_status status = own < 0 ? fail_file(fd, "cannot duplicate the descriptor of", errno)
+                              : rlo__cached_file_init(&made->file, own);
   if (status != RLO_OK) {
     rlo__file_close(own);
     rlo__free(made);

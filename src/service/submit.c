@@ -22,9 +22,7 @@ enum { DEVICE_ALIGNMENT = RLO_MAX_UNIT_BITS / 8 };
 /* ----------------------------------------------------------------- estimate */
 
 /* Reads the traits of a side; NULL: memory. */
-static rlo_status read_side(const rlo_storage_traits *traits,
-                            int64_t bytes,
-                            rlo__problem_side side,
+static rlo_status read_side(const rlo_storage_traits *traits, int64_t bytes, rlo__problem_side side,
                             rlo__job_setting *setting) {
   rlo_storage_traits *read = &setting->traits[side];
   *read = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
@@ -34,8 +32,7 @@ static rlo_status read_side(const rlo_storage_traits *traits,
   return RLO_OK;
 }
 
-static rlo_job_estimate fill_estimate(const rlo__job_plan *plan,
-                                      const rlo__job_setting *setting) {
+static rlo_job_estimate fill_estimate(const rlo__job_plan *plan, const rlo__job_setting *setting) {
   rlo_job_estimate made = RLO_JOB_ESTIMATE_INIT;
   made.num_passes = plan->num_passes;
   made.host_bytes = plan->host_bytes;
@@ -45,41 +42,36 @@ static rlo_job_estimate fill_estimate(const rlo__job_plan *plan,
   for (int32_t n = 0; n < plan->num_passes; ++n) {
     const rlo__pass *pass = &plan->passes[n];
     const rlo__piece_plan *p = &pass->plan;
-    const int64_t good[2] = {
-        pass->is_in_memory[0] ? 0 : setting->traits[0].good_read_bytes,
-        pass->is_in_memory[1] ? 0 : setting->traits[1].good_write_bytes};
+    const int64_t good[2] = {pass->is_in_memory[0] ? 0 : setting->traits[0].good_read_bytes,
+                             pass->is_in_memory[1] ? 0 : setting->traits[1].good_write_bytes};
     made.num_pieces += rlo__pass_num_pieces(pass);
     made.bytes_read += p->bytes_read;
     made.bytes_written += p->bytes_written;
     made.read_run_bytes =
-        n == 0 ? p->read_run_bytes
-               : rlo__min(made.read_run_bytes, p->read_run_bytes);
+        n == 0 ? p->read_run_bytes : rlo__min(made.read_run_bytes, p->read_run_bytes);
     made.write_run_bytes =
-        n == 0 ? p->write_run_bytes
-               : rlo__min(made.write_run_bytes, p->write_run_bytes);
+        n == 0 ? p->write_run_bytes : rlo__min(made.write_run_bytes, p->write_run_bytes);
     time += rlo__piece_plan_cost(p, good);
   }
-  double copy = (double)plan->passes[0].plan.bytes_read +
-                (double)plan->passes[0].plan.bytes_written;
+  double copy =
+      (double)plan->passes[0].plan.bytes_read + (double)plan->passes[0].plan.bytes_written;
   made.expected_fraction = time > 0 ? copy / time : 1.0;
   return made;
 }
 
-rlo_status rlo_job_estimate_make(const rlo_problem *problem,
-                                 const rlo_storage_traits *src,
+rlo_status rlo_job_estimate_make(const rlo_problem *problem, const rlo_storage_traits *src,
                                  const rlo_storage_traits *dst,
                                  const rlo_service_options *service_options,
                                  const rlo_job_options *job_options,
                                  rlo_job_estimate *out_estimate) {
   RLO_REQUIRE(problem, out_estimate);
   rlo__job_setting setting = {.limits = {.max_buffer_bytes = INT64_MAX}};
-  RLO_TRY(
-      rlo__service_options_read(service_options, 0, &setting.limits.options));
+  RLO_TRY(rlo__service_options_read(service_options, 0, &setting.limits.options));
   RLO_TRY(rlo__job_options_read(job_options, &setting.options));
   RLO_TRY(read_side(src, problem->src_bytes, RLO__SIDE_SOURCE, &setting));
   RLO_TRY(read_side(dst, problem->dst_bytes, RLO__SIDE_DESTINATION, &setting));
-  setting.are_indices_in_memory = setting.options.indices != NULL &&
-                                  setting.options.indices->memory != NULL;
+  setting.are_indices_in_memory =
+      setting.options.indices != NULL && setting.options.indices->memory != NULL;
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
   if (plan == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -87,17 +79,13 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   rlo_status status = RLO_OK;
   rlo__journal *journal = NULL;
   if (setting.options.journal_path != NULL) {
-    RLO_TRY_GOTO(
-        rlo__journal_open(setting.options.journal_path, false, &journal));
+    RLO_TRY_GOTO(rlo__journal_open(setting.options.journal_path, false, &journal));
     setting.resumed = rlo__journal_get_settings(journal);
   }
   RLO_TRY_GOTO(rlo__job_plan_make(problem, &setting, plan));
   rlo_job_estimate made = fill_estimate(plan, &setting);
-  status = rlo__report_write("job estimate",
-                             "RLO_JOB_ESTIMATE_INIT",
-                             &made,
-                             out_estimate,
-                             sizeof made);
+  status =
+      rlo__report_write("job estimate", "RLO_JOB_ESTIMATE_INIT", &made, out_estimate, sizeof made);
 fail:
   rlo__journal_release(journal);
   rlo__free(plan);
@@ -106,52 +94,39 @@ fail:
 
 /* --------------------------------------------------------------- submission */
 
-static bool overlap(const rlo_storage *a,
-                    int64_t a_bytes,
-                    const rlo_storage *b,
-                    int64_t b_bytes) {
+static bool overlap(const rlo_storage *a, int64_t a_bytes, const rlo_storage *b, int64_t b_bytes) {
   uintptr_t from = (uintptr_t)a->memory;
   uintptr_t to = (uintptr_t)b->memory;
-  return a->memory != NULL && b->memory != NULL &&
-         from < to + (uintptr_t)b_bytes && to < from + (uintptr_t)a_bytes;
+  return a->memory != NULL && b->memory != NULL && from < to + (uintptr_t)b_bytes &&
+         to < from + (uintptr_t)a_bytes;
 }
 
-static rlo_status check_storages(const rlo_problem *problem,
-                                 const rlo_storage *src,
+static rlo_status check_storages(const rlo_problem *problem, const rlo_storage *src,
                                  const rlo_storage *dst) {
   if (src == dst) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the source and the destination are one storage");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the source and the destination are one storage");
   }
   if (overlap(src, problem->src_bytes, dst, problem->dst_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the source and the destination overlap in memory");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the source and the destination overlap in memory");
   }
   if (src->is_write_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the source is a storage that can only be written");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the source is a storage that can only be written");
   }
   return RLO_OK;
 }
 
-static rlo_status check_indices(const rlo_problem *problem,
-                                const rlo_storage *indices,
+static rlo_status check_indices(const rlo_problem *problem, const rlo_storage *indices,
                                 const rlo_storage *dst) {
   if (indices->traits.bytes < problem->index_bytes) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the indices have %" PRId64
-                    " bytes; the problem loads %" PRId64,
-                    indices->traits.bytes,
-                    problem->index_bytes);
+                    "the indices have %" PRId64 " bytes; the problem loads %" PRId64,
+                    indices->traits.bytes, problem->index_bytes);
   }
   if (indices->is_write_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the indices are a storage that can only be written");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices are a storage that can only be written");
   }
-  if (indices == dst ||
-      overlap(indices, problem->index_bytes, dst, problem->dst_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the indices and the destination overlap in memory");
+  if (indices == dst || overlap(indices, problem->index_bytes, dst, problem->dst_bytes)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices and the destination overlap in memory");
   }
   return RLO_OK;
 }
@@ -160,19 +135,15 @@ static rlo_status check_indices(const rlo_problem *problem,
  * device a piece of it is one buffer, which is as long as the piece is spread:
  * maybe all of the side. What is larger than a buffer is staged as a file is.
  */
-static bool is_usable_memory(const rlo_service *service,
-                             const rlo_storage *storage,
+static bool is_usable_memory(const rlo_service *service, const rlo_storage *storage,
                              int64_t bytes) {
   return storage->memory != NULL &&
-         (service->limits.num_lanes == 0 ||
-          ((uintptr_t)storage->memory % DEVICE_ALIGNMENT == 0 &&
-           bytes <= service->limits.max_buffer_bytes));
+         (service->limits.num_lanes == 0 || ((uintptr_t)storage->memory % DEVICE_ALIGNMENT == 0 &&
+                                             bytes <= service->limits.max_buffer_bytes));
 }
 
 /* Opens the journal, if the job has one, for planning. */
-static rlo_status open_journal(rlo__job_setting *setting,
-                               const rlo_storage *dst,
-                               rlo_job *job) {
+static rlo_status open_journal(rlo__job_setting *setting, const rlo_storage *dst, rlo_job *job) {
   const char *path = setting->options.journal_path;
   if (path == NULL) {
     return RLO_OK;
@@ -195,8 +166,7 @@ static void hash_file(rlo__hash *hash, const rlo__storage_identity *identity) {
 }
 
 /* Adds the bytes of what is read, or when they were changed last. */
-static void hash_source(rlo__hash *hash,
-                        const rlo__storage_identity *identity) {
+static void hash_source(rlo__hash *hash, const rlo__storage_identity *identity) {
   hash_file(hash, identity);
   rlo__hash_i64(hash, identity->bytes);
   rlo__hash_i64(hash, identity->modified_nanos);
@@ -211,8 +181,7 @@ static rlo_status hash_indices(rlo__hash *hash, const rlo_job *job) {
   RLO_TRY(rlo__storage_get_identity(job->indices, &identity));
   hash_source(hash, &identity);
   if (job->indices->memory != NULL) {
-    rlo__hash_bytes(
-        hash, job->indices->memory, (size_t)job->plan.passes[0].index_bytes);
+    rlo__hash_bytes(hash, job->indices->memory, (size_t)job->plan.passes[0].index_bytes);
   }
   return RLO_OK;
 }
@@ -231,9 +200,7 @@ static void hash_plan(rlo__hash *hash, const rlo__piece_plan *plan) {
 }
 
 /* Compares the journal with the job as it is planned. */
-static rlo_status fit_journal(const char *path,
-                              const rlo_problem *problem,
-                              rlo_job *job) {
+static rlo_status fit_journal(const char *path, const rlo_problem *problem, rlo_job *job) {
   rlo__job_plan *plan = &job->plan;
   rlo__storage_identity dst;
   RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
@@ -271,26 +238,19 @@ static rlo_status fit_journal(const char *path,
 /* Jobs of the process so far, from 1. */
 static atomic_uint_fast64_t num_submitted = 1;
 
-static rlo_status fill_job(rlo_service *service,
-                           const rlo_problem *problem,
-                           rlo_storage *src,
-                           rlo_storage *dst,
-                           const rlo_job_options *options,
-                           rlo_job *job) {
+static rlo_status fill_job(rlo_service *service, const rlo_problem *problem, rlo_storage *src,
+                           rlo_storage *dst, const rlo_job_options *options, rlo_job *job) {
   rlo__job_plan *plan = &job->plan;
-  rlo__job_setting setting = {
-      .limits = service->limits,
-      .traits = {src->traits, dst->traits},
-      .is_in_memory = {is_usable_memory(service, src, problem->src_bytes),
-                       is_usable_memory(service, dst, problem->dst_bytes)}};
+  rlo__job_setting setting = {.limits = service->limits,
+                              .traits = {src->traits, dst->traits},
+                              .is_in_memory = {is_usable_memory(service, src, problem->src_bytes),
+                                               is_usable_memory(service, dst, problem->dst_bytes)}};
   RLO_TRY(rlo__job_options_read(options, &setting.options));
   RLO_TRY(check_storages(problem, src, dst));
-  rlo_storage *indices =
-      rlo_problem_loads(problem) ? setting.options.indices : NULL;
+  rlo_storage *indices = rlo_problem_loads(problem) ? setting.options.indices : NULL;
   if (indices != NULL) {
     RLO_TRY(check_indices(problem, indices, dst));
-    setting.are_indices_in_memory =
-        is_usable_memory(service, indices, problem->index_bytes);
+    setting.are_indices_in_memory = is_usable_memory(service, indices, problem->index_bytes);
     job->indices = rlo_storage_retain(indices);
   }
   if (dst->is_write_only) {
@@ -318,17 +278,11 @@ static rlo_status fill_job(rlo_service *service,
   job->src = rlo_storage_retain(src);
   job->dst = rlo_storage_retain(dst);
   atomic_init(&job->is_cancelled, false);
-  return job->journal == NULL
-             ? RLO_OK
-             : fit_journal(setting.options.journal_path, problem, job);
+  return job->journal == NULL ? RLO_OK : fit_journal(setting.options.journal_path, problem, job);
 }
 
-rlo_status rlo_service_submit(rlo_service *service,
-                              const rlo_problem *problem,
-                              rlo_storage *src,
-                              rlo_storage *dst,
-                              const rlo_job_options *options,
-                              rlo_job **out_job) {
+rlo_status rlo_service_submit(rlo_service *service, const rlo_problem *problem, rlo_storage *src,
+                              rlo_storage *dst, const rlo_job_options *options, rlo_job **out_job) {
   RLO_REQUIRE(out_job);
   *out_job = NULL;
   RLO_REQUIRE(service, problem, src, dst);

@@ -25,9 +25,7 @@ typedef struct rlo__lane {
 
 /** Retains the context. @param copies  to buffers and back, whatever the device
  *  is. @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
-RLO_NODISCARD rlo_status rlo__lane_init(rlo__lane *lane,
-                                        rlo_context *context,
-                                        bool copies);
+RLO_NODISCARD rlo_status rlo__lane_init(rlo__lane *lane, rlo_context *context, bool copies);
 
 /** A zeroed one is legal. */
 void rlo__lane_deinit(rlo__lane *lane);
@@ -225,9 +223,7 @@ typedef struct rlo__work {
 } rlo__work;
 
 /** Does a work. `lane` is that of the calling thread, or NULL. */
-RLO_NODISCARD rlo_status rlo__work_do(rlo__pipeline *pipeline,
-                                      rlo__work *work,
-                                      rlo__lane *lane);
+RLO_NODISCARD rlo_status rlo__work_do(rlo__pipeline *pipeline, rlo__work *work, rlo__lane *lane);
 
 /*
  * The order of the works of a pass (pipeline.c): which can be done next. Two
@@ -243,27 +239,22 @@ RLO_NODISCARD rlo_status rlo__work_do(rlo__pipeline *pipeline,
  *                 RLO__STAGING_ALIGNMENT.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__pipeline_create(const rlo__pass *pass,
-                                              rlo__place *host,
-                                              char *staging,
-                                              rlo__pipeline **out_pipeline);
+RLO_NODISCARD rlo_status rlo__pipeline_create(const rlo__pass *pass, rlo__place *host,
+                                              char *staging, rlo__pipeline **out_pipeline);
 
 /** No work may be in flight. NULL is legal. */
 void rlo__pipeline_release(rlo__pipeline *pipeline);
 
 /** Takes the next work for a lane, or for another thread if `lane_number` is
  *  -1. @return false if there is none now. */
-bool rlo__pipeline_take(rlo__pipeline *pipeline,
-                        int32_t lane_number,
-                        rlo__work *out_work);
+bool rlo__pipeline_take(rlo__pipeline *pipeline, int32_t lane_number, rlo__work *out_work);
 
 /**
  * Ends a work that was taken and done.
  * @param status  that of rlo__work_do.
  * @return `status`; RLO_OK for a failed lane whose piece others can run.
  */
-RLO_NODISCARD rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
-                                                const rlo__work *work,
+RLO_NODISCARD rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline, const rlo__work *work,
                                                 rlo_status status);
 
 /** Tells if the pass has ended. */

@@ -50,10 +50,8 @@ static int compare_pointers(const void *left, const void *right) {
 }
 
 /* The boxes that hold elements; NULL: out of memory. */
-static const rlo_box **sort_boxes(const rlo_sharding *sharding,
-                                  int64_t *out_count) {
-  const rlo_box **sorted =
-      rlo__alloc_array((size_t)sharding->num_devices, sizeof(rlo_box *));
+static const rlo_box **sort_boxes(const rlo_sharding *sharding, int64_t *out_count) {
+  const rlo_box **sorted = rlo__alloc_array((size_t)sharding->num_devices, sizeof(rlo_box *));
   int64_t count = 0;
   for (int64_t k = 0; sorted != NULL && k < sharding->num_devices; ++k) {
     if (rlo__box_count(&sharding->boxes[k]) > 0) {
@@ -76,8 +74,7 @@ static rlo_status group_boxes(rlo__holding *h) {
   h->tile_of = rlo__alloc_array(num_devices, sizeof *h->tile_of);
   h->grid_rank = 1;
   h->counts[0] = 0;
-  rlo_status status = sorted == NULL || h->order == NULL || h->begins == NULL ||
-                              h->tile_of == NULL
+  rlo_status status = sorted == NULL || h->order == NULL || h->begins == NULL || h->tile_of == NULL
                           ? RLO_OUT_OF_MEMORY
                           : RLO_OK;
   if (status == RLO_OK) {
@@ -97,10 +94,8 @@ static rlo_status group_boxes(rlo__holding *h) {
   return status;
 }
 
-rlo_status rlo__holding_init(const rlo_sharding *sharding,
-                             const rlo_shape *shape,
-                             int64_t num_devices,
-                             rlo__holding *out_holding) {
+rlo_status rlo__holding_init(const rlo_sharding *sharding, const rlo_shape *shape,
+                             int64_t num_devices, rlo__holding *out_holding) {
   rlo__holding *h = out_holding;
   *h = (rlo__holding){.sharding = sharding,
                       .num_devices = num_devices,
@@ -109,8 +104,7 @@ rlo_status rlo__holding_init(const rlo_sharding *sharding,
                       .num_addends = 1};
   for (int32_t d = 0; d < shape->rank; ++d) {
     h->dims[d] = shape->dims[d];
-    h->counts[d] =
-        sharding->kind == RLO_SHARDING_TILED ? sharding->tiles.counts[d] : 1;
+    h->counts[d] = sharding->kind == RLO_SHARDING_TILED ? sharding->tiles.counts[d] : 1;
     h->widths[d] = rlo__ceil_div(shape->dims[d], h->counts[d]);
   }
   if (sharding->kind == RLO_SHARDING_UNREDUCED) {
@@ -157,14 +151,11 @@ int64_t rlo__holding_count_copies(const rlo__holding *h, int64_t tile) {
 
 /* The cell of a tile within the subgroups, which are the digits of `addend` and
  * of `copy`; and who holds a cell of the grid. */
-static int64_t join_subgroups(const rlo_sharding_tiles *tiles,
-                              int64_t addend,
-                              int64_t copy) {
+static int64_t join_subgroups(const rlo_sharding_tiles *tiles, int64_t addend, int64_t copy) {
   int64_t cell = 0;
   int64_t weight = 1;
   for (int32_t k = tiles->num_subgroups - 1; k >= 0; --k) {
-    int64_t *digits =
-        tiles->subgroups[k].kind == RLO_SHARDING_UNREDUCED ? &addend : &copy;
+    int64_t *digits = tiles->subgroups[k].kind == RLO_SHARDING_UNREDUCED ? &addend : &copy;
     int64_t count = tiles->subgroups[k].count;
     cell += *digits % count * weight;
     *digits /= count;
@@ -195,8 +186,7 @@ static rlo__holder find_cell(const rlo__holding *h, int64_t cell) {
 
 static rlo__holder find_box(const rlo__holding *h, int64_t device) {
   rlo__holder holder = {.tile = h->tile_of[device]};
-  while (holder.tile >= 0 &&
-         h->order[h->begins[holder.tile] + holder.copy] != device) {
+  while (holder.tile >= 0 && h->order[h->begins[holder.tile] + holder.copy] != device) {
     ++holder.copy;
   }
   return holder;
@@ -209,8 +199,7 @@ rlo__holder rlo__holding_find(const rlo__holding *h, int64_t device) {
     case RLO_SHARDING_BOXES:
       return find_box(h, device);
     case RLO_SHARDING_MAXIMAL:
-      return (rlo__holder){.tile =
-                               device == h->sharding->num_devices - 1 ? 0 : -1};
+      return (rlo__holder){.tile = device == h->sharding->num_devices - 1 ? 0 : -1};
     case RLO_SHARDING_UNREDUCED:
       return (rlo__holder){.addend = device};
     default:
@@ -218,15 +207,11 @@ rlo__holder rlo__holding_find(const rlo__holding *h, int64_t device) {
   }
 }
 
-int64_t rlo__holding_device(const rlo__holding *h,
-                            int64_t tile,
-                            int64_t addend,
-                            int64_t copy) {
+int64_t rlo__holding_device(const rlo__holding *h, int64_t tile, int64_t addend, int64_t copy) {
   switch (h->sharding->kind) {
     case RLO_SHARDING_TILED:
       return h->sharding
-          ->devices[tile * count_shared(h) +
-                    join_subgroups(&h->sharding->tiles, addend, copy)];
+          ->devices[tile * count_shared(h) + join_subgroups(&h->sharding->tiles, addend, copy)];
     case RLO_SHARDING_BOXES:
       return h->order[h->begins[tile] + copy];
     case RLO_SHARDING_MAXIMAL:
@@ -247,26 +232,20 @@ rlo_box rlo__holding_tile_box(const rlo__holding *h, int64_t tile) {
     int64_t coordinate = tile % h->counts[d];
     tile /= h->counts[d];
     /* A coordinate is below 2^20, but a width may be near 2^63. */
-    box.start[d] =
-        rlo__min(rlo__mul_capped(coordinate, h->widths[d]), h->dims[d]);
-    box.limit[d] =
-        rlo__min(rlo__add_capped(box.start[d], h->widths[d]), h->dims[d]);
+    box.start[d] = rlo__min(rlo__mul_capped(coordinate, h->widths[d]), h->dims[d]);
+    box.limit[d] = rlo__min(rlo__add_capped(box.start[d], h->widths[d]), h->dims[d]);
   }
   return box;
 }
 
 /* ------------------------------------------------------------------- walks */
 
-void rlo__tile_walk_begin(rlo__tile_walk *walk,
-                          const rlo__holding *holding,
-                          const rlo_box *box) {
+void rlo__tile_walk_begin(rlo__tile_walk *walk, const rlo__holding *holding, const rlo_box *box) {
   const bool is_grid = holding->sharding->kind != RLO_SHARDING_BOXES;
-  *walk = (rlo__tile_walk){
-      .holding = holding, .box = *box, .is_done = rlo__box_count(box) == 0};
+  *walk = (rlo__tile_walk){.holding = holding, .box = *box, .is_done = rlo__box_count(box) == 0};
   for (int32_t d = 0; d < holding->grid_rank && !walk->is_done; ++d) {
     walk->first[d] = is_grid ? box->start[d] / holding->widths[d] : 0;
-    walk->last[d] = is_grid ? (box->limit[d] - 1) / holding->widths[d]
-                            : holding->counts[d] - 1;
+    walk->last[d] = is_grid ? (box->limit[d] - 1) / holding->widths[d] : holding->counts[d] - 1;
     walk->next[d] = walk->first[d];
   }
 }
@@ -295,8 +274,7 @@ bool rlo__tile_walk_next(rlo__tile_walk *walk, rlo__held_tile *out_tile) {
     out_tile->tile = take_tile(walk);
     rlo_box whole = rlo__holding_tile_box(walk->holding, out_tile->tile);
     out_tile->box = rlo__box_intersect(&walk->box, &whole);
-    out_tile->num_copies =
-        rlo__holding_count_copies(walk->holding, out_tile->tile);
+    out_tile->num_copies = rlo__holding_count_copies(walk->holding, out_tile->tile);
     if (rlo__box_count(&out_tile->box) > 0) {
       return true;
     }
@@ -305,9 +283,7 @@ bool rlo__tile_walk_next(rlo__tile_walk *walk, rlo__held_tile *out_tile) {
 }
 
 /* The boxes are visited one by one. */
-static int64_t count_before_box(const rlo__tile_walk *begun,
-                                int64_t tile,
-                                int64_t copy) {
+static int64_t count_before_box(const rlo__tile_walk *begun, int64_t tile, int64_t copy) {
   rlo__tile_walk walk = *begun;
   rlo__held_tile found;
   int64_t count = 0;
@@ -320,9 +296,7 @@ static int64_t count_before_box(const rlo__tile_walk *begun,
   return -1;
 }
 
-int64_t rlo__tile_walk_count_before(const rlo__tile_walk *walk,
-                                    int64_t tile,
-                                    int64_t copy) {
+int64_t rlo__tile_walk_count_before(const rlo__tile_walk *walk, int64_t tile, int64_t copy) {
   const rlo__holding *h = walk->holding;
   if (walk->is_done || tile < 0) {
     return -1;

@@ -71,10 +71,8 @@ typedef struct rlo__tile_walk {
 
 /** Prepares a holding of arrays of this shape, for which the sharding was
  *  validated. @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__holding_init(const rlo_sharding *sharding,
-                                           const rlo_shape *shape,
-                                           int64_t num_devices,
-                                           rlo__holding *out_holding);
+RLO_NODISCARD rlo_status rlo__holding_init(const rlo_sharding *sharding, const rlo_shape *shape,
+                                           int64_t num_devices, rlo__holding *out_holding);
 
 /** Frees what a holding owns. Legal on zeroed storage. */
 void rlo__holding_deinit(rlo__holding *holding);
@@ -86,26 +84,20 @@ rlo__holder rlo__holding_find(const rlo__holding *holding, int64_t device);
 int64_t rlo__holding_count_copies(const rlo__holding *holding, int64_t tile);
 
 /** The device that holds this copy of an addend of a tile. */
-int64_t rlo__holding_device(const rlo__holding *holding,
-                            int64_t tile,
-                            int64_t addend,
+int64_t rlo__holding_device(const rlo__holding *holding, int64_t tile, int64_t addend,
                             int64_t copy);
 
 /** The box of a tile. */
 rlo_box rlo__holding_tile_box(const rlo__holding *holding, int64_t tile);
 
 /** Begins a walk over the tiles that `box` meets. */
-void rlo__tile_walk_begin(rlo__tile_walk *walk,
-                          const rlo__holding *holding,
-                          const rlo_box *box);
+void rlo__tile_walk_begin(rlo__tile_walk *walk, const rlo__holding *holding, const rlo_box *box);
 
 /** Finds the next tile; false after the last one. */
 bool rlo__tile_walk_next(rlo__tile_walk *walk, rlo__held_tile *out_tile);
 
 /** The number of copies, of one addend each, that a walk which has just begun
  *  will find before this copy of this tile; -1 if it will not find the tile. */
-int64_t rlo__tile_walk_count_before(const rlo__tile_walk *walk,
-                                    int64_t tile,
-                                    int64_t copy);
+int64_t rlo__tile_walk_count_before(const rlo__tile_walk *walk, int64_t tile, int64_t copy);
 
 #endif

@@ -12,8 +12,7 @@
 
 /* ---------------------------------------------------------------- creation */
 
-static rlo_status check_pair(const rlo_shape *from,
-                             const rlo_shape *to,
+static rlo_status check_pair(const rlo_shape *from, const rlo_shape *to,
                              const int32_t *permutation) {
   if (from->dtype != to->dtype) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -23,44 +22,33 @@ static rlo_status check_pair(const rlo_shape *from,
   for (int32_t k = 0; k < to->rank; ++k) {
     if (to->dims[k] != from->dims[permutation[k]]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "destination dimension %" PRId32 " is %" PRId64
-                      ", source dimension %" PRId32 " is %" PRId64
-                      "; they must be equal",
-                      k,
-                      to->dims[k],
-                      permutation[k],
-                      from->dims[permutation[k]]);
+                      "destination dimension %" PRId32 " is %" PRId64 ", source dimension %" PRId32
+                      " is %" PRId64 "; they must be equal",
+                      k, to->dims[k], permutation[k], from->dims[permutation[k]]);
     }
   }
   return RLO_OK;
 }
 
-static rlo_status check_side(const rlo_sharding *sharding,
-                             const rlo_shape *shape,
-                             int64_t num_devices,
-                             const char *side) {
-  return rlo__status_prefix(
-      rlo_sharding_validate(sharding, shape, num_devices), "%s: ", side);
+static rlo_status check_side(const rlo_sharding *sharding, const rlo_shape *shape,
+                             int64_t num_devices, const char *side) {
+  return rlo__status_prefix(rlo_sharding_validate(sharding, shape, num_devices), "%s: ", side);
 }
 
-static rlo_status init(const rlo_redistribution_options *o,
-                       rlo_redistribution *plan) {
+static rlo_status init(const rlo_redistribution_options *o, rlo_redistribution *plan) {
   const rlo_sharding *from = o->from_sharding;
   const rlo_sharding *to = o->to_sharding;
   plan->num_devices = o->num_devices;
   if (plan->num_devices == 0) {
-    plan->num_devices = rlo__max(
-        1,
-        rlo__max(rlo_sharding_num_devices(from), rlo_sharding_num_devices(to)));
+    plan->num_devices =
+        rlo__max(1, rlo__max(rlo_sharding_num_devices(from), rlo_sharding_num_devices(to)));
   }
   RLO_TRY(check_side(from, o->from, plan->num_devices, "source"));
   RLO_TRY(check_side(to, o->to, plan->num_devices, "destination"));
   plan->rank = o->to->rank;
   if (o->from->rank != plan->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source has rank %" PRId32 ", destination rank %" PRId32,
-                    o->from->rank,
-                    plan->rank);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "source has rank %" PRId32 ", destination rank %" PRId32,
+                    o->from->rank, plan->rank);
   }
   for (int32_t k = 0; k < plan->rank; ++k) {
     plan->from[k] = k;
@@ -87,11 +75,8 @@ rlo_status rlo_redistribution_create(const rlo_redistribution_options *options,
   RLO_REQUIRE(options, out_plan);
   *out_plan = NULL;
   rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read("redistribution options",
-                            "RLO_REDISTRIBUTION_OPTIONS_INIT",
-                            options,
-                            &o,
-                            sizeof o));
+  RLO_TRY(rlo__options_read("redistribution options", "RLO_REDISTRIBUTION_OPTIONS_INIT", options,
+                            &o, sizeof o));
   RLO_REQUIRE(o.from, o.to, o.from_sharding, o.to_sharding);
   rlo_redistribution *plan = rlo__alloc(sizeof *plan);
   if (plan == NULL) {
@@ -134,9 +119,7 @@ int64_t rlo_redistribution_num_devices(const rlo_redistribution *plan) {
 /* ------------------------------------------------------------------ pieces */
 
 /* The box in the dimensions of the destination, or of the source. */
-static rlo_box turn(const rlo_redistribution *plan,
-                    bool to_source,
-                    const rlo_box *box) {
+static rlo_box turn(const rlo_redistribution *plan, bool to_source, const rlo_box *box) {
   rlo_box result = {.rank = box->rank};
   for (int32_t k = 0; k < box->rank; ++k) {
     int32_t from = to_source ? k : plan->from[k];
@@ -151,10 +134,8 @@ static int64_t bytes_of(const rlo_redistribution *plan, int64_t elements) {
   return rlo__ceil_div(rlo__mul_capped(elements, plan->element_bits), 8);
 }
 
-static rlo_redistribution_piece make_piece(const rlo_redistribution *plan,
-                                           int64_t peer,
-                                           int64_t addend,
-                                           const rlo_box *box) {
+static rlo_redistribution_piece make_piece(const rlo_redistribution *plan, int64_t peer,
+                                           int64_t addend, const rlo_box *box) {
   return (rlo_redistribution_piece){
       .peer = peer,
       .addend = addend,
@@ -164,8 +145,7 @@ static rlo_redistribution_piece make_piece(const rlo_redistribution *plan,
 }
 
 /* The devices whose destinations meet a tile of the source, in their order. */
-static void begin_receivers(const rlo_redistribution *plan,
-                            int64_t source_tile,
+static void begin_receivers(const rlo_redistribution *plan, int64_t source_tile,
                             rlo__tile_walk *walk) {
   rlo_box box = rlo__holding_tile_box(&plan->source, source_tile);
   rlo_box target = turn(plan, false, &box);
@@ -174,20 +154,16 @@ static void begin_receivers(const rlo_redistribution *plan,
 
 /* The device that sends an addend of a source tile to a receiver that does not
  * hold it. The copies take turns over such receivers, in their order. */
-static int64_t find_sender(const rlo_redistribution *plan,
-                           const rlo__held_tile *tile,
-                           int64_t addend,
-                           const rlo__holder *receiver) {
+static int64_t find_sender(const rlo_redistribution *plan, const rlo__held_tile *tile,
+                           int64_t addend, const rlo__holder *receiver) {
   int64_t copy = 0;
   if (tile->num_copies > 1) {
     rlo__tile_walk walk;
     begin_receivers(plan, tile->tile, &walk);
-    int64_t before =
-        rlo__tile_walk_count_before(&walk, receiver->tile, receiver->copy);
+    int64_t before = rlo__tile_walk_count_before(&walk, receiver->tile, receiver->copy);
     int64_t position = before;
     for (int64_t k = 0; k < tile->num_copies; ++k) {
-      int64_t device =
-          rlo__holding_device(&plan->source, tile->tile, addend, k);
+      int64_t device = rlo__holding_device(&plan->source, tile->tile, addend, k);
       rlo__holder other = rlo__holding_find(&plan->destination, device);
       int64_t at = rlo__tile_walk_count_before(&walk, other.tile, other.copy);
       position -= at >= 0 && at < before ? 1 : 0;
@@ -197,21 +173,16 @@ static int64_t find_sender(const rlo_redistribution *plan,
   return rlo__holding_device(&plan->source, tile->tile, addend, copy);
 }
 
-rlo_status rlo__redistribution_check_device(const rlo_redistribution *plan,
-                                            int64_t device) {
+rlo_status rlo__redistribution_check_device(const rlo_redistribution *plan, int64_t device) {
   if (device < 0 || device >= plan->num_devices) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "device %" PRId64 " is outside 0..%" PRId64,
-                    device,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "device %" PRId64 " is outside 0..%" PRId64, device,
                     plan->num_devices - 1);
   }
   return RLO_OK;
 }
 
-rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan,
-                                             int64_t device,
-                                             rlo_redistribution_fn fn,
-                                             void *payload) {
+rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan, int64_t device,
+                                             rlo_redistribution_fn fn, void *payload) {
   RLO_REQUIRE(plan, fn);
   RLO_TRY(rlo__redistribution_check_device(plan, device));
   rlo__holder receiver = rlo__holding_find(&plan->destination, device);
@@ -228,8 +199,7 @@ rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan,
     rlo_box box = turn(plan, false, &tile.box);
     for (int64_t addend = 0; addend < plan->source.num_addends; ++addend) {
       bool is_held = held.tile == tile.tile && held.addend == addend;
-      int64_t peer =
-          is_held ? device : find_sender(plan, &tile, addend, &receiver);
+      int64_t peer = is_held ? device : find_sender(plan, &tile, addend, &receiver);
       rlo_redistribution_piece piece = make_piece(plan, peer, addend, &box);
       RLO_TRY(fn(payload, &piece));
     }
@@ -237,10 +207,8 @@ rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan,
   return RLO_OK;
 }
 
-rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan,
-                                          int64_t device,
-                                          rlo_redistribution_fn fn,
-                                          void *payload) {
+rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan, int64_t device,
+                                          rlo_redistribution_fn fn, void *payload) {
   RLO_REQUIRE(plan, fn);
   RLO_TRY(rlo__redistribution_check_device(plan, device));
   rlo__holder sender = rlo__holding_find(&plan->source, device);
@@ -254,13 +222,11 @@ rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan,
   begin_receivers(plan, sender.tile, &walk);
   while (rlo__tile_walk_next(&walk, &tile)) {
     for (int64_t copy = 0; copy < tile.num_copies; ++copy) {
-      int64_t receiver =
-          rlo__holding_device(&plan->destination, tile.tile, 0, copy);
+      int64_t receiver = rlo__holding_device(&plan->destination, tile.tile, 0, copy);
       rlo__holder held = rlo__holding_find(&plan->source, receiver);
       bool is_held = held.tile == sender.tile && held.addend == sender.addend;
       if (is_held ? receiver == device : position % num_copies == sender.copy) {
-        rlo_redistribution_piece piece =
-            make_piece(plan, receiver, sender.addend, &tile.box);
+        rlo_redistribution_piece piece = make_piece(plan, receiver, sender.addend, &tile.box);
         RLO_TRY(fn(payload, &piece));
       }
       position += is_held ? 0 : 1;
@@ -286,17 +252,14 @@ int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count) {
   return is_power_of_two ? a ^ b : (a + b) % count;
 }
 
-static rlo_status count_piece(void *payload,
-                              const rlo_redistribution_piece *piece) {
+static rlo_status count_piece(void *payload, const rlo_redistribution_piece *piece) {
   tally *t = payload;
   if (piece->peer != t->device) {
     ++t->cost->num_messages;
-    t->cost->largest_message_bytes =
-        rlo__max(t->cost->largest_message_bytes, piece->bytes);
+    t->cost->largest_message_bytes = rlo__max(t->cost->largest_message_bytes, piece->bytes);
     t->received = rlo__add_capped(t->received, piece->bytes);
     t->sent[piece->peer] = rlo__add_capped(t->sent[piece->peer], piece->bytes);
-    t->has_messages[rlo__redistribution_round(
-        piece->peer, t->device, t->num_devices)] = true;
+    t->has_messages[rlo__redistribution_round(piece->peer, t->device, t->num_devices)] = true;
   }
   return RLO_OK;
 }
@@ -308,8 +271,7 @@ static int64_t count_held(const rlo__holding *holding, int64_t tile) {
 }
 
 /* The elements that a device needs and holds itself. */
-static int64_t count_kept(const rlo_redistribution *plan,
-                          int64_t source_tile,
+static int64_t count_kept(const rlo_redistribution *plan, int64_t source_tile,
                           int64_t destination_tile) {
   if (source_tile < 0 || destination_tile < 0) {
     return 0;
@@ -338,14 +300,11 @@ static rlo_status measure_device(const rlo_redistribution *plan, tally *t) {
   cost->bytes_sent = rlo__add_capped(cost->bytes_sent, t->received);
   cost->least_bytes_sent = rlo__add_capped(
       cost->least_bytes_sent,
-      bytes_of(plan,
-               rlo__mul_capped(needed, addends) - count_kept(plan, from, to)));
-  cost->most_bytes_resident =
-      rlo__max(cost->most_bytes_resident,
-               rlo__add_capped(bytes_of(plan, held), bytes_of(plan, needed)));
-  cost->replicate_bytes_sent =
-      rlo__add_capped(cost->replicate_bytes_sent,
-                      bytes_of(plan, rlo__mul_capped(whole, addends) - held));
+      bytes_of(plan, rlo__mul_capped(needed, addends) - count_kept(plan, from, to)));
+  cost->most_bytes_resident = rlo__max(
+      cost->most_bytes_resident, rlo__add_capped(bytes_of(plan, held), bytes_of(plan, needed)));
+  cost->replicate_bytes_sent = rlo__add_capped(
+      cost->replicate_bytes_sent, bytes_of(plan, rlo__mul_capped(whole, addends) - held));
   cost->replicate_bytes_resident = bytes_of(plan, whole);
   return RLO_OK;
 }
@@ -358,8 +317,7 @@ rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
   size_t num_devices = (size_t)plan->num_devices;
   t.sent = rlo__alloc_array(num_devices, sizeof *t.sent);
   t.has_messages = rlo__alloc_array(num_devices, sizeof *t.has_messages);
-  rlo_status status =
-      t.sent == NULL || t.has_messages == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  rlo_status status = t.sent == NULL || t.has_messages == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
   for (; t.device < plan->num_devices && status == RLO_OK; ++t.device) {
     status = measure_device(plan, &t);
   }
@@ -373,9 +331,6 @@ rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
   if (cost.bytes_sent == INT64_MAX || cost.replicate_bytes_sent == INT64_MAX) {
     return rlo__fail_overflow("the bytes of all devices");
   }
-  return rlo__report_write("redistribution cost",
-                           "RLO_REDISTRIBUTION_COST_INIT",
-                           &cost,
-                           out_cost,
+  return rlo__report_write("redistribution cost", "RLO_REDISTRIBUTION_COST_INIT", &cost, out_cost,
                            sizeof cost);
 }

@@ -20,8 +20,8 @@ struct rlo_redistribution {
 };
 
 /** RLO_OK; RLO_OUT_OF_RANGE for a device that takes no part. */
-RLO_NODISCARD rlo_status rlo__redistribution_check_device(
-    const rlo_redistribution *plan, int64_t device);
+RLO_NODISCARD rlo_status rlo__redistribution_check_device(const rlo_redistribution *plan,
+                                                          int64_t device);
 
 /** The round of a pairwise exchange between `count` devices or ranks in which
  *  two of them are partners; each meets every other one, and itself, once. */
@@ -36,8 +36,7 @@ int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count);
  * @param out_columns  the column of each row.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__assignment_find(const int64_t *gains,
-                                              int64_t count,
+RLO_NODISCARD rlo_status rlo__assignment_find(const int64_t *gains, int64_t count,
                                               int64_t *out_columns);
 
 #endif

@@ -6,9 +6,7 @@
 
 /* Makes the sharding of the same tiles with subgroups of kind `to` in place of
  * those of kind `from`. Boxes stay as they are. The caller releases it. */
-static rlo_status exchange(rlo_sharding *sharding,
-                           rlo_sharding_kind from,
-                           rlo_sharding_kind to,
+static rlo_status exchange(rlo_sharding *sharding, rlo_sharding_kind from, rlo_sharding_kind to,
                            rlo_sharding **out_sharding) {
   *out_sharding = NULL;
   if (sharding->kind == from) {
@@ -40,16 +38,14 @@ static rlo_status check_no_box_copies(const rlo__holding *holding) {
                       " of the destination are copies, and the gradients of "
                       "copies of a box, which are to be added, have no "
                       "sharding",
-                      holding->order[first],
-                      holding->order[first + 1]);
+                      holding->order[first], holding->order[first + 1]);
     }
   }
   return RLO_OK;
 }
 
 /* How the gradients of the destination are held. */
-static rlo_status make_source(const rlo_redistribution *plan,
-                              bool sums_copies,
+static rlo_status make_source(const rlo_redistribution *plan, bool sums_copies,
                               rlo_sharding **out_sharding) {
   rlo_sharding *sharding = plan->sharding[1];
   if (!sums_copies) {
@@ -57,12 +53,10 @@ static rlo_status make_source(const rlo_redistribution *plan,
     return RLO_OK;
   }
   RLO_TRY(check_no_box_copies(&plan->destination));
-  return exchange(
-      sharding, RLO_SHARDING_REPLICATED, RLO_SHARDING_UNREDUCED, out_sharding);
+  return exchange(sharding, RLO_SHARDING_REPLICATED, RLO_SHARDING_UNREDUCED, out_sharding);
 }
 
-rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
-                                             bool sums_copies,
+rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan, bool sums_copies,
                                              rlo_redistribution **out_adjoint) {
   RLO_REQUIRE(plan, out_adjoint);
   *out_adjoint = NULL;
@@ -76,9 +70,7 @@ rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
     inverse[plan->from[k]] = k;
   }
   RLO_TRY(make_source(plan, sums_copies, &options.from_sharding));
-  rlo_status status = exchange(plan->sharding[0],
-                               RLO_SHARDING_UNREDUCED,
-                               RLO_SHARDING_REPLICATED,
+  rlo_status status = exchange(plan->sharding[0], RLO_SHARDING_UNREDUCED, RLO_SHARDING_REPLICATED,
                                &options.to_sharding);
   if (status == RLO_OK) {
     status = rlo_redistribution_create(&options, out_adjoint);

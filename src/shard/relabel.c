@@ -81,16 +81,13 @@ static void assign(search *s, int64_t first_row) {
   s->rows[column] = first_row;
 }
 
-rlo_status rlo__assignment_find(const int64_t *gains,
-                                int64_t count,
-                                int64_t *out_columns) {
+rlo_status rlo__assignment_find(const int64_t *gains, int64_t count, int64_t *out_columns) {
   enum { NUM_ARRAYS = 5 };
 
   size_t size = (size_t)count;
   int64_t *memory = rlo__alloc_array(NUM_ARRAYS * size, sizeof *memory);
   bool *is_settled = rlo__alloc_array(size, sizeof *is_settled);
-  rlo_status status =
-      memory == NULL || is_settled == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  rlo_status status = memory == NULL || is_settled == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
   if (status == RLO_OK) {
     search s = {.gains = gains,
                 .count = count,
@@ -141,8 +138,7 @@ typedef struct gain_walk {
 } gain_walk;
 
 /* Visits all devices that hold a piece. */
-static rlo_status visit_holders(void *payload,
-                                const rlo_redistribution_piece *piece) {
+static rlo_status visit_holders(void *payload, const rlo_redistribution_piece *piece) {
   gain_walk *walk = payload;
   const rlo__holding *source = &walk->plan->source;
   int64_t tile = rlo__holding_find(source, piece->peer).tile;
@@ -158,8 +154,7 @@ static rlo_status visit_gains(gain_walk *walk, int64_t part) {
   walk->part = part;
   walk->best_device = -1;
   walk->best_gain = 0;
-  return rlo_redistribution_visit_receives(
-      walk->plan, part, visit_holders, walk);
+  return rlo_redistribution_visit_receives(walk->plan, part, visit_holders, walk);
 }
 
 /* ------------------------------------------------------------------- exact */
@@ -173,16 +168,13 @@ static rlo_status note_gain(gain_walk *walk, int64_t device, int64_t gain) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "a piece of device %" PRId64 " has %" PRId64
                     " bytes, and parts are assigned for at most %" PRId64,
-                    walk->part,
-                    gain,
-                    (int64_t)RLO_RELABEL_MAX_PIECE_BYTES);
+                    walk->part, gain, (int64_t)RLO_RELABEL_MAX_PIECE_BYTES);
   }
   walk->matrix[walk->part * count + device] += gain * (count + 1);
   return RLO_OK;
 }
 
-static rlo_status relabel_exactly(const rlo_redistribution *plan,
-                                  int64_t *out_devices) {
+static rlo_status relabel_exactly(const rlo_redistribution *plan, int64_t *out_devices) {
   int64_t count = plan->num_devices;
   gain_walk walk = {.plan = plan, .fn = note_gain};
   walk.matrix = rlo__alloc_array((size_t)(count * count), sizeof *walk.matrix);
@@ -223,8 +215,7 @@ static rlo_status note_best(gain_walk *walk, int64_t device, int64_t gain) {
   if (walk->is_taken[device]) {
     return RLO_OK;
   }
-  if (gain > walk->best_gain ||
-      (gain == walk->best_gain && device == walk->part)) {
+  if (gain > walk->best_gain || (gain == walk->best_gain && device == walk->part)) {
     walk->best_device = device;
     walk->best_gain = gain;
   }
@@ -254,9 +245,7 @@ static void assign_rest(int64_t count, bool *is_taken, int64_t *devices) {
 /* The parts take devices in the order of the most that each can gain: a device
  * holds one piece of a part at most, and what the rest of the parts take gains
  * nothing. */
-static rlo_status claim_devices(const rlo_redistribution *plan,
-                                claim *claims,
-                                bool *is_taken,
+static rlo_status claim_devices(const rlo_redistribution *plan, claim *claims, bool *is_taken,
                                 int64_t *devices) {
   int64_t count = plan->num_devices;
   gain_walk walk = {.plan = plan, .fn = note_best, .is_taken = is_taken};
@@ -283,8 +272,7 @@ static rlo_status claim_devices(const rlo_redistribution *plan,
   return RLO_OK;
 }
 
-static rlo_status relabel_greedily(const rlo_redistribution *plan,
-                                   int64_t *out_devices) {
+static rlo_status relabel_greedily(const rlo_redistribution *plan, int64_t *out_devices) {
   size_t count = (size_t)plan->num_devices;
   claim *claims = rlo__alloc_array(count, sizeof *claims);
   bool *is_taken = rlo__alloc_array(count, sizeof *is_taken);
@@ -296,10 +284,8 @@ static rlo_status relabel_greedily(const rlo_redistribution *plan,
   return status;
 }
 
-rlo_status rlo_redistribution_relabel(const rlo_redistribution *plan,
-                                      int64_t *out_devices) {
+rlo_status rlo_redistribution_relabel(const rlo_redistribution *plan, int64_t *out_devices) {
   RLO_REQUIRE(plan, out_devices);
-  return plan->num_devices <= RLO_RELABEL_MAX_EXACT_DEVICES
-             ? relabel_exactly(plan, out_devices)
-             : relabel_greedily(plan, out_devices);
+  return plan->num_devices <= RLO_RELABEL_MAX_EXACT_DEVICES ? relabel_exactly(plan, out_devices)
+                                                            : relabel_greedily(plan, out_devices);
 }

@@ -38,23 +38,18 @@ static int32_t rank_of(const rlo_sharding *sharding) {
   }
 }
 
-static rlo_status check_shape(const rlo_sharding *sharding,
-                              const rlo_shape *shape) {
+static rlo_status check_shape(const rlo_sharding *sharding, const rlo_shape *shape) {
   RLO_TRY(rlo_shape_validate(shape));
   RLO_TRY(check_has_boxes(sharding));
   int32_t rank = rank_of(sharding);
   if (rank >= 0 && rank != shape->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the sharding is for arrays of rank %" PRId32
-                    ", the shape has rank %" PRId32,
-                    rank,
-                    shape->rank);
+                    "the sharding is for arrays of rank %" PRId32 ", the shape has rank %" PRId32,
+                    rank, shape->rank);
   }
   for (int32_t d = 0; d < shape->rank; ++d) {
     if (shape->is_dynamic[d]) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "dimension %" PRId32
-                      " is dynamic: its boxes are not known",
+      return RLO_FAIL(RLO_UNSUPPORTED, "dimension %" PRId32 " is dynamic: its boxes are not known",
                       d);
     }
   }
@@ -78,10 +73,8 @@ static rlo_status check_distinct_boxes(const rlo__holding *h) {
       rlo_box common = rlo__box_intersect(&box, &second);
       if (rlo__box_count(&common) > 0) {
         return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "boxes %" PRId64 " and %" PRId64
-                        " overlap and are not equal",
-                        h->order[h->begins[k]],
-                        h->order[h->begins[other]]);
+                        "boxes %" PRId64 " and %" PRId64 " overlap and are not equal",
+                        h->order[h->begins[k]], h->order[h->begins[other]]);
       }
     }
   }
@@ -91,33 +84,26 @@ static rlo_status check_distinct_boxes(const rlo__holding *h) {
   }
   if (num_held != num_elements) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the boxes hold %" PRId64 " of the array's %" PRId64
-                    " elements",
-                    num_held,
+                    "the boxes hold %" PRId64 " of the array's %" PRId64 " elements", num_held,
                     num_elements);
   }
   return RLO_OK;
 }
 
-static rlo_status check_boxes(const rlo_sharding *sharding,
-                              const rlo_shape *shape) {
+static rlo_status check_boxes(const rlo_sharding *sharding, const rlo_shape *shape) {
   for (int64_t k = 0; k < sharding->num_devices; ++k) {
     const rlo_box *box = &sharding->boxes[k];
     for (int32_t d = 0; d < shape->rank; ++d) {
       if (box->limit[d] > shape->dims[d]) {
         return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "box %" PRId64 " ends at %" PRId64
-                        " in dimension %" PRId32 ", which has size %" PRId64,
-                        k,
-                        box->limit[d],
-                        d,
-                        shape->dims[d]);
+                        "box %" PRId64 " ends at %" PRId64 " in dimension %" PRId32
+                        ", which has size %" PRId64,
+                        k, box->limit[d], d, shape->dims[d]);
       }
     }
   }
   rlo__holding holding;
-  rlo_status status =
-      rlo__holding_init(sharding, shape, sharding->num_devices, &holding);
+  rlo_status status = rlo__holding_init(sharding, shape, sharding->num_devices, &holding);
   if (status == RLO_OK) {
     status = check_distinct_boxes(&holding);
   }
@@ -125,44 +111,32 @@ static rlo_status check_boxes(const rlo_sharding *sharding,
   return status;
 }
 
-rlo_status rlo_sharding_validate(const rlo_sharding *sharding,
-                                 const rlo_shape *shape,
+rlo_status rlo_sharding_validate(const rlo_sharding *sharding, const rlo_shape *shape,
                                  int64_t num_devices) {
   RLO_REQUIRE(sharding, shape);
   RLO_TRY(check_shape(sharding, shape));
   if (num_devices < 1 || num_devices > RLO_SHARDING_MAX_DEVICES) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%" PRId64 " devices are outside 1..%d",
-                    num_devices,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "%" PRId64 " devices are outside 1..%d", num_devices,
                     RLO_SHARDING_MAX_DEVICES);
   }
   if (sharding->num_devices > num_devices ||
       (sharding->num_devices < num_devices &&
-       (sharding->kind == RLO_SHARDING_TILED ||
-        sharding->kind == RLO_SHARDING_BOXES))) {
+       (sharding->kind == RLO_SHARDING_TILED || sharding->kind == RLO_SHARDING_BOXES))) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the sharding is for %" PRId64
-                    " devices, and there are %" PRId64,
-                    sharding->num_devices,
-                    num_devices);
+                    "the sharding is for %" PRId64 " devices, and there are %" PRId64,
+                    sharding->num_devices, num_devices);
   }
-  return sharding->kind == RLO_SHARDING_BOXES ? check_boxes(sharding, shape)
-                                              : RLO_OK;
+  return sharding->kind == RLO_SHARDING_BOXES ? check_boxes(sharding, shape) : RLO_OK;
 }
 
-rlo_status rlo_sharding_get_box(const rlo_sharding *sharding,
-                                const rlo_shape *shape,
-                                int64_t device,
-                                rlo_box *out_box) {
+rlo_status rlo_sharding_get_box(const rlo_sharding *sharding, const rlo_shape *shape,
+                                int64_t device, rlo_box *out_box) {
   RLO_REQUIRE(sharding, shape, out_box);
   RLO_TRY(check_shape(sharding, shape));
-  bool names_all = sharding->kind == RLO_SHARDING_TILED ||
-                   sharding->kind == RLO_SHARDING_BOXES;
+  bool names_all = sharding->kind == RLO_SHARDING_TILED || sharding->kind == RLO_SHARDING_BOXES;
   int64_t limit = names_all ? sharding->num_devices : RLO_SHARDING_MAX_DEVICES;
   if (device < 0 || device >= limit) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "device %" PRId64 " is outside 0..%" PRId64,
-                    device,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "device %" PRId64 " is outside 0..%" PRId64, device,
                     limit - 1);
   }
   if (sharding->kind == RLO_SHARDING_BOXES) {
@@ -180,35 +154,28 @@ rlo_status rlo_sharding_get_box(const rlo_sharding *sharding,
 }
 
 /* The padded width of a dimension on each device. */
-static rlo_status cut_padding(const rlo_sharding *sharding,
-                              const rlo_shape *shape,
-                              int32_t d,
+static rlo_status cut_padding(const rlo_sharding *sharding, const rlo_shape *shape, int32_t d,
                               rlo_shape *shard) {
   int64_t padded = shape->layout.padded_dimensions[d];
   if (sharding->kind == RLO_SHARDING_TILED) {
     padded = rlo__ceil_div(padded, sharding->tiles.counts[d]);
   } else if (shard->dims[d] != shape->dims[d] && shard->dims[d] != 0) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a box cuts dimension %" PRId32
-                    ", which is padded to %" PRId64
+                    "a box cuts dimension %" PRId32 ", which is padded to %" PRId64
                     ": how a part of it is padded is not defined",
-                    d,
-                    padded);
+                    d, padded);
   }
   shard->layout.padded_dimensions[d] = padded;
   return RLO_OK;
 }
 
-rlo_status rlo_sharding_get_shard_shape(const rlo_sharding *sharding,
-                                        const rlo_shape *shape,
-                                        int64_t device,
-                                        rlo_shape *out_shape) {
+rlo_status rlo_sharding_get_shard_shape(const rlo_sharding *sharding, const rlo_shape *shape,
+                                        int64_t device, rlo_shape *out_shape) {
   RLO_REQUIRE(sharding, shape, out_shape);
   rlo_box box;
   RLO_TRY(rlo_sharding_get_box(sharding, shape, device, &box));
   if (shape->layout.kind == RLO_LAYOUT_STRIDED) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a shard of a strided layout has no layout of its own");
+    return RLO_FAIL(RLO_UNSUPPORTED, "a shard of a strided layout has no layout of its own");
   }
   rlo_shape shard = *shape;
   for (int32_t d = 0; d < shape->rank; ++d) {

@@ -64,8 +64,7 @@ static void make_box(workspace *w) {
     bool has_room = w->problem.num_axes + 1 < RLO_MAX_AXES;
     int64_t next = w->num_units;
     for (int32_t i = 0; has_room && i < count; ++i) {
-      next = list[i] > last && list[i] < next && list[i] % last == 0 ? list[i]
-                                                                     : next;
+      next = list[i] > last && list[i] < next && list[i] % last == 0 ? list[i] : next;
     }
     w->unit.axis[w->problem.num_axes] = last;
     w->problem.extents[w->problem.num_axes++] = next / last;
@@ -78,18 +77,13 @@ static rlo_status fail_overflow(void) {
 }
 
 /* *quotient = floor(form / divisor); *form becomes the remainder. */
-static rlo_status divide(workspace *w,
-                         int64_t divisor,
-                         rlo_form *form,
-                         rlo_form *quotient) {
+static rlo_status divide(workspace *w, int64_t divisor, rlo_form *form, rlo_form *quotient) {
   RLO_TRY(rlo__lower_quotient(&w->problem, form, divisor, quotient));
   return rlo__form_add(form, -divisor, quotient) ? RLO_OK : fail_overflow();
 }
 
 /* Adds the position of a unit, times `sign`, to the source form. */
-static rlo_status add_position(const rlo__unit_order *units,
-                               int64_t sign,
-                               workspace *w) {
+static rlo_status add_position(const rlo__unit_order *units, int64_t sign, workspace *w) {
   const rlo_address_map *address = units->address;
   rlo_form part = w->unit;
   rlo_form rest = w->unit;
@@ -118,8 +112,7 @@ static int64_t position_of(const rlo__unit_order *units, int64_t unit) {
     index[k] = rest % units->address->limits[k];
     rest /= units->address->limits[k];
   }
-  return rlo__address_slot(units->address, index) * units->ratio +
-         unit % units->ratio;
+  return rlo__address_slot(units->address, index) * units->ratio + unit % units->ratio;
 }
 
 /* Returns whether the unit at w->point has the same position in both arrays. */
@@ -132,9 +125,7 @@ static bool agrees_here(const workspace *w) {
 }
 
 /* The period of a form along an axis, from those of the terms. */
-static period period_of_form(const workspace *w,
-                             const rlo_form *form,
-                             int32_t axis,
+static period period_of_form(const workspace *w, const rlo_form *form, int32_t axis,
                              const period *terms) {
   period whole = {1, form->axis[axis]};
   for (int32_t t = 0; t < w->problem.num_terms; ++t) {
@@ -148,8 +139,7 @@ static period period_of_form(const workspace *w,
     }
     int64_t factor = terms[t].step / rlo__gcd(whole.step, terms[t].step);
     int64_t step;
-    if (!rlo__mul(whole.step, factor, &step) ||
-        !rlo__mul(whole.rise, factor, &rise) ||
+    if (!rlo__mul(whole.step, factor, &step) || !rlo__mul(whole.rise, factor, &rise) ||
         !rlo__mul(form->term[t], terms[t].rise, &more) ||
         !rlo__mul_add(rise, more, step / terms[t].step, &rise)) {
       return (period){0, 0};
@@ -207,9 +197,7 @@ static bool agrees_in_box(workspace *w, const int64_t *extents) {
 
 /* Lists one period of each axis, or all of an axis that has none within it.
  * False if the maps diverge from one period to the next. */
-static bool list_periods(const workspace *w,
-                         bool is_lowered,
-                         int64_t *out_extents) {
+static bool list_periods(const workspace *w, bool is_lowered, int64_t *out_extents) {
   for (int32_t a = 0; a < w->problem.num_axes; ++a) {
     period p = is_lowered ? period_of(w, a) : (period){0, 0};
     out_extents[a] = w->problem.extents[a];
@@ -255,8 +243,7 @@ static rlo_status compare(workspace *w, bool *out_agree) {
                   (long long)rlo__thresholds.shape_compared_points);
 }
 
-rlo_status rlo__address_maps_agree(const rlo__unit_order *a,
-                                   const rlo__unit_order *b,
+rlo_status rlo__address_maps_agree(const rlo__unit_order *a, const rlo__unit_order *b,
                                    bool *out_agree) {
   workspace *w = rlo__alloc(sizeof *w);
   if (w == NULL) {

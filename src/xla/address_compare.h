@@ -28,8 +28,7 @@ typedef struct rlo__unit_order {
  *         no bound because the maps need more than RLO_MAX_TERMS quotients,
  *         and a sample of it agrees; RLO_OVERFLOW; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__address_maps_agree(const rlo__unit_order *a,
-                                                 const rlo__unit_order *b,
+RLO_NODISCARD rlo_status rlo__address_maps_agree(const rlo__unit_order *a, const rlo__unit_order *b,
                                                  bool *out_agree);
 
 #endif

@@ -34,9 +34,7 @@ static bool is_all_zero(const uint8_t bits[16]) {
 /* Finds out whether src's memory is large enough for dst, and its slots without
  * element hold the fill of dst. Elements have the same positions in both, so
  * that dst's slots without element are among src's. */
-static rlo_status padding_agrees(const side *src,
-                                 const side *dst,
-                                 uint32_t flags,
+static rlo_status padding_agrees(const side *src, const side *dst, uint32_t flags,
                                  bool *out_agrees) {
   *out_agrees = has_flag(flags, RLO_BITCAST_IGNORE_ELEMENT_TYPE)
                     ? dst->extent.slots <= src->extent.slots
@@ -57,23 +55,18 @@ static rlo_status padding_agrees(const side *src,
     RLO_TRY(rlo_shape_fill_bits(src->shape, found, &is_known));
   }
   *out_agrees = is_known && memcmp(wanted, found, sizeof wanted) == 0 &&
-                (is_all_zero(wanted) ||
-                 src->extent.element_bits == dst->extent.element_bits);
+                (is_all_zero(wanted) || src->extent.element_bits == dst->extent.element_bits);
   return RLO_OK;
 }
 
 static bool dtypes_agree(const side *src, const side *dst, uint32_t flags) {
   return src->shape->dtype == dst->shape->dtype ||
-         has_flag(flags,
-                  RLO_BITCAST_IGNORE_ELEMENT_TYPE | RLO_BITCAST_REINTERPRET);
+         has_flag(flags, RLO_BITCAST_IGNORE_ELEMENT_TYPE | RLO_BITCAST_REINTERPRET);
 }
 
 /* dst's elements in row-major order are src's with permuted dimensions. */
-static rlo_status compare_transpose(const side *src,
-                                    const side *dst,
-                                    const int32_t *permutation,
-                                    uint32_t flags,
-                                    bool *out_agree) {
+static rlo_status compare_transpose(const side *src, const side *dst, const int32_t *permutation,
+                                    uint32_t flags, bool *out_agree) {
   int32_t rank = dst->shape->rank;
   *out_agree = dtypes_agree(src, dst, flags) && src->shape->rank == rank;
   for (int32_t k = 0; *out_agree && k < rank; ++k) {
@@ -92,9 +85,7 @@ static rlo_status compare_transpose(const side *src,
   return rlo__address_maps_agree(&from, &to, out_agree);
 }
 
-static rlo_status compare_reshape(const side *src,
-                                  const side *dst,
-                                  uint32_t flags,
+static rlo_status compare_reshape(const side *src, const side *dst, uint32_t flags,
                                   bool *out_agree) {
   int64_t src_bits = src->extent.element_bits;
   int64_t dst_bits = dst->extent.element_bits;
@@ -113,25 +104,19 @@ static rlo_status compare_reshape(const side *src,
   /* The products fit: so do the bits of all elements. */
   int64_t units = dst->extent.elements * to.ratio;
   *out_agree = units == src->extent.elements * from.ratio;
-  return *out_agree && units > 0
-             ? rlo__address_maps_agree(&from, &to, out_agree)
-             : RLO_OK;
+  return *out_agree && units > 0 ? rlo__address_maps_agree(&from, &to, out_agree) : RLO_OK;
 }
 
 /* A transpose if a permutation is given, else a reshape. */
-static rlo_status compare(const rlo_shape *src_shape,
-                          const rlo_shape *dst_shape,
-                          const int32_t *permutation,
-                          uint32_t flags,
-                          bool *out_agree) {
+static rlo_status compare(const rlo_shape *src_shape, const rlo_shape *dst_shape,
+                          const int32_t *permutation, uint32_t flags, bool *out_agree) {
   side src;
   side dst;
   bool agree = false;
   RLO_TRY(prepare(src_shape, &src));
   RLO_TRY(prepare(dst_shape, &dst));
-  RLO_TRY(permutation != NULL
-              ? compare_transpose(&src, &dst, permutation, flags, &agree)
-              : compare_reshape(&src, &dst, flags, &agree));
+  RLO_TRY(permutation != NULL ? compare_transpose(&src, &dst, permutation, flags, &agree)
+                              : compare_reshape(&src, &dst, flags, &agree));
   if (agree && !has_flag(flags, RLO_BITCAST_IGNORE_PADDING)) {
     RLO_TRY(padding_agrees(&src, &dst, flags, &agree));
   }
@@ -139,10 +124,8 @@ static rlo_status compare(const rlo_shape *src_shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
-                                          const rlo_shape *dst,
-                                          const int32_t *permutation,
-                                          uint32_t flags,
+rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src, const rlo_shape *dst,
+                                          const int32_t *permutation, uint32_t flags,
                                           bool *out_is_bitcast) {
   RLO_REQUIRE(src, dst, out_is_bitcast);
   RLO_REQUIRE_LIST(permutation, src->rank);
@@ -152,17 +135,13 @@ rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
   return compare(src, dst, from, flags, out_is_bitcast);
 }
 
-rlo_status rlo_shape_reshape_is_bitcast(const rlo_shape *src,
-                                        const rlo_shape *dst,
-                                        uint32_t flags,
+rlo_status rlo_shape_reshape_is_bitcast(const rlo_shape *src, const rlo_shape *dst, uint32_t flags,
                                         bool *out_is_bitcast) {
   RLO_REQUIRE(src, dst, out_is_bitcast);
   return compare(src, dst, NULL, flags, out_is_bitcast);
 }
 
-rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
-                                   const rlo_shape *dst,
-                                   uint32_t flags,
+rlo_status rlo_shape_is_same_bytes(const rlo_shape *src, const rlo_shape *dst, uint32_t flags,
                                    bool *out_is_same) {
   RLO_REQUIRE(src, dst, out_is_same);
   int32_t identity[RLO_MAX_RANK] = {0};
@@ -184,8 +163,7 @@ rlo_status rlo_shape_is_untiled(const rlo_shape *shape, bool *out_is_untiled) {
   RLO_TRY(rlo_shape_measure(shape, &extent));
   RLO_TRY(rlo_shape_measure(&plain, &plain_extent));
   bool is_same = false;
-  RLO_TRY(rlo_shape_is_same_bytes(
-      shape, &plain, RLO_BITCAST_IGNORE_PADDING, &is_same));
+  RLO_TRY(rlo_shape_is_same_bytes(shape, &plain, RLO_BITCAST_IGNORE_PADDING, &is_same));
   *out_is_untiled = is_same && extent.slots == plain_extent.slots;
   return RLO_OK;
 }

@@ -67,17 +67,15 @@ static void sort(rlo_cost_part *parts, int32_t count) {
 }
 
 static rlo_status refuse(int32_t dimension) {
-  return RLO_FAIL(
-      RLO_OVERFLOW,
-      "the array is empty, but the positions of dimension %d do not "
-      "fit 64 bits",
-      dimension);
+  return RLO_FAIL(RLO_OVERFLOW,
+                  "the array is empty, but the positions of dimension %d do not "
+                  "fit 64 bits",
+                  dimension);
 }
 
 /* Makes a part for each root, in the order of the variables: logical dimensions
  * first. A part's slots are the product of the extents of its leaves. */
-static rlo_status find_parts(const rlo_shape *shape,
-                             const rlo_address_map *address,
+static rlo_status find_parts(const rlo_shape *shape, const rlo_address_map *address,
                              rlo_shape_cost *cost) {
   int32_t roots[RLO_ADDRESS_MAP_MAX_VARS];
   find_roots(address, roots);
@@ -85,8 +83,7 @@ static rlo_status find_parts(const rlo_shape *shape,
   for (int32_t v = 0; v < address->num_vars; ++v) {
     int32_t root = roots[v];
     if (root == v) {
-      rlo_cost_kind kind =
-          v < shape->rank ? RLO_COST_DIMENSIONS : RLO_COST_ADDED;
+      rlo_cost_kind kind = v < shape->rank ? RLO_COST_DIMENSIONS : RLO_COST_ADDED;
       part_of[v] = cost->num_parts;
       cost->parts[cost->num_parts++] = (rlo_cost_part){kind, 0, 1, 1};
     }
@@ -108,8 +105,7 @@ static rlo_status find_parts(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_predict_cost(const rlo_shape *shape,
-                                  rlo_shape_cost *out_cost) {
+rlo_status rlo_shape_predict_cost(const rlo_shape *shape, rlo_shape_cost *out_cost) {
   RLO_REQUIRE(shape, out_cost);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));

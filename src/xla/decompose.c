@@ -19,8 +19,7 @@ typedef struct profile {
   int64_t distances[3];
 } profile;
 
-static rlo_status profile_dims(const rlo_shape *shape,
-                               profile out[RLO_MAX_RANK]) {
+static rlo_status profile_dims(const rlo_shape *shape, profile out[RLO_MAX_RANK]) {
   rlo_shape_extent extent;
   rlo_address_map address;
   RLO_TRY(rlo_shape_measure(shape, &extent));
@@ -43,9 +42,7 @@ static rlo_status profile_dims(const rlo_shape *shape,
 /* Matches each dimension of dst with one of src that looks alike, preferably
  * that of the same index. Dimensions that look alike and differ occur only
  * where elements share slots, and then any choice is right. */
-static bool match_dims(const profile *src,
-                       const profile *dst,
-                       int32_t rank,
+static bool match_dims(const profile *src, const profile *dst, int32_t rank,
                        int32_t *out_permutation) {
   bool is_used[RLO_MAX_RANK] = {false};
   for (int32_t k = 0; k < rank; ++k) {
@@ -67,10 +64,8 @@ static bool match_dims(const profile *src,
   return true;
 }
 
-rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
-                                                  const rlo_shape *dst,
-                                                  uint32_t flags,
-                                                  bool *out_is_found,
+rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src, const rlo_shape *dst,
+                                                  uint32_t flags, bool *out_is_found,
                                                   int32_t *out_permutation) {
   RLO_REQUIRE(src, dst, out_is_found);
   RLO_REQUIRE_LIST(out_permutation, src->rank);
@@ -79,40 +74,31 @@ rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
   RLO_TRY(profile_dims(src, of_src));
   RLO_TRY(profile_dims(dst, of_dst));
   int32_t permutation[RLO_MAX_RANK] = {0};
-  bool is_found = src->rank == dst->rank &&
-                  match_dims(of_src, of_dst, src->rank, permutation);
+  bool is_found = src->rank == dst->rank && match_dims(of_src, of_dst, src->rank, permutation);
   if (is_found) {
-    RLO_TRY(rlo_shape_transpose_is_bitcast(
-        src, dst, permutation, flags, &is_found));
+    RLO_TRY(rlo_shape_transpose_is_bitcast(src, dst, permutation, flags, &is_found));
   }
   if (is_found && src->rank > 0) {
-    memcpy(out_permutation,
-           permutation,
-           (size_t)src->rank * sizeof permutation[0]);
+    memcpy(out_permutation, permutation, (size_t)src->rank * sizeof permutation[0]);
   }
   *out_is_found = is_found;
   return RLO_OK;
 }
 
-rlo_status rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
-                                                     const rlo_shape *dst,
-                                                     uint32_t flags,
-                                                     bool *out_is_bitcast) {
+rlo_status rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src, const rlo_shape *dst,
+                                                     uint32_t flags, bool *out_is_bitcast) {
   RLO_REQUIRE(src, dst, out_is_bitcast);
   int32_t permutation[RLO_MAX_RANK];
   bool is_bitcast = false;
   RLO_TRY(rlo_shape_reshape_is_bitcast(src, dst, flags, &is_bitcast));
   if (!is_bitcast) {
-    RLO_TRY(rlo_shape_deduce_transpose_for_bitcast(
-        src, dst, flags, &is_bitcast, permutation));
+    RLO_TRY(rlo_shape_deduce_transpose_for_bitcast(src, dst, flags, &is_bitcast, permutation));
   }
   *out_is_bitcast = is_bitcast;
   return RLO_OK;
 }
 
-static rlo_status decompose_to_trt(const rlo_shape *src,
-                                   const rlo_shape *dst,
-                                   uint32_t flags,
+static rlo_status decompose_to_trt(const rlo_shape *src, const rlo_shape *dst, uint32_t flags,
                                    rlo_bitcast_decomposition *d) {
   int32_t order[RLO_MAX_RANK];
   bool is_bitcast = false;
@@ -121,15 +107,13 @@ static rlo_status decompose_to_trt(const rlo_shape *src,
   RLO_TRY(rlo_shape_permute_dims(src, d->transpose1, &d->transpose1_shape));
   RLO_TRY(rlo_shape_permute_dims(dst, order, &d->reshape_shape));
   rlo_permutation_inverse(order, dst->rank, d->transpose2);
-  RLO_TRY(rlo_shape_reshape_is_bitcast(
-      &d->transpose1_shape, &d->reshape_shape, flags, &is_bitcast));
+  RLO_TRY(
+      rlo_shape_reshape_is_bitcast(&d->transpose1_shape, &d->reshape_shape, flags, &is_bitcast));
   d->kind = is_bitcast ? RLO_BITCAST_KIND_TRT : RLO_BITCAST_KIND_NONE;
   return RLO_OK;
 }
 
-static rlo_status decompose(const rlo_shape *src,
-                            const rlo_shape *dst,
-                            uint32_t flags,
+static rlo_status decompose(const rlo_shape *src, const rlo_shape *dst, uint32_t flags,
                             rlo_bitcast_decomposition *d) {
   bool is_bitcast = false;
   RLO_TRY(rlo_shape_reshape_is_bitcast(src, dst, flags, &is_bitcast));
@@ -137,8 +121,7 @@ static rlo_status decompose(const rlo_shape *src,
     d->kind = RLO_BITCAST_KIND_RESHAPE;
     return RLO_OK;
   }
-  RLO_TRY(rlo_shape_deduce_transpose_for_bitcast(
-      src, dst, flags, &is_bitcast, d->transpose1));
+  RLO_TRY(rlo_shape_deduce_transpose_for_bitcast(src, dst, flags, &is_bitcast, d->transpose1));
   if (is_bitcast) {
     d->kind = RLO_BITCAST_KIND_TRANSPOSE;
     return RLO_OK;
@@ -146,9 +129,7 @@ static rlo_status decompose(const rlo_shape *src,
   return decompose_to_trt(src, dst, flags, d);
 }
 
-rlo_status rlo_bitcast_decompose(const rlo_shape *src,
-                                 const rlo_shape *dst,
-                                 uint32_t flags,
+rlo_status rlo_bitcast_decompose(const rlo_shape *src, const rlo_shape *dst, uint32_t flags,
                                  rlo_bitcast_decomposition *out_decomposition) {
   RLO_REQUIRE(src, dst, out_decomposition);
   rlo_bitcast_decomposition d;
@@ -172,9 +153,7 @@ rlo_status rlo_bitcast_decompose(const rlo_shape *src,
 /* Finds the strides for which element n, in row-major order, has the position
  * that it has in src, from the elements with index 1 in one dimension and 0 in
  * the others. */
-static rlo_status read_strides(const rlo_shape *src,
-                               const int64_t *dims,
-                               int32_t rank,
+static rlo_status read_strides(const rlo_shape *src, const int64_t *dims, int32_t rank,
                                rlo_layout *layout) {
   rlo_address_map address;
   RLO_TRY(rlo__address_make(src, &address));
@@ -192,8 +171,7 @@ static rlo_status read_strides(const rlo_shape *src,
       index[j] = rest % src->dims[j];
       rest /= src->dims[j];
     }
-    layout->strides_elems[k] =
-        rlo__address_slot(&address, index) - layout->offset_elems;
+    layout->strides_elems[k] = rlo__address_slot(&address, index) - layout->offset_elems;
     element *= dims[k]; /* at most the number of elements of src */
   }
   return RLO_OK;
@@ -201,15 +179,12 @@ static rlo_status read_strides(const rlo_shape *src,
 
 /* Orders a dense layout as these strides are; dimensions of size 1 are the most
  * major ones. */
-static void order_as(const rlo_layout *strided,
-                     const int64_t *dims,
-                     int32_t rank,
+static void order_as(const rlo_layout *strided, const int64_t *dims, int32_t rank,
                      rlo_layout *dense) {
   rlo_layout widths = *strided;
   int32_t order[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
-    widths.strides_elems[k] =
-        dims[k] == 1 ? INT64_MAX : strided->strides_elems[k];
+    widths.strides_elems[k] = dims[k] == 1 ? INT64_MAX : strided->strides_elems[k];
   }
   rlo__layout_physical_order(&widths, rank, order);
   for (int32_t p = 0; p < rank; ++p) {
@@ -218,20 +193,15 @@ static void order_as(const rlo_layout *strided,
 }
 
 /* Wrong strides may reach beyond 64 bits or below slot 0: no view then. */
-static rlo_status is_view(const rlo_shape *src,
-                          const rlo_shape *shape,
-                          bool *out_answer) {
+static rlo_status is_view(const rlo_shape *src, const rlo_shape *shape, bool *out_answer) {
   *out_answer = false;
   return rlo_shape_validate(shape) != RLO_OK
              ? RLO_OK
              : rlo_shape_reshape_is_bitcast(src, shape, 0, out_answer);
 }
 
-rlo_status rlo_shape_align_layout(const rlo_shape *src,
-                                  const int64_t *dims,
-                                  int32_t rank,
-                                  bool *out_is_found,
-                                  rlo_shape *out_shape) {
+rlo_status rlo_shape_align_layout(const rlo_shape *src, const int64_t *dims, int32_t rank,
+                                  bool *out_is_found, rlo_shape *out_shape) {
   RLO_REQUIRE(src, out_is_found, out_shape);
   RLO_REQUIRE_LIST(dims, rank);
   rlo_shape_extent src_extent;
@@ -244,10 +214,8 @@ rlo_status rlo_shape_align_layout(const rlo_shape *src,
   RLO_TRY(rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, &shape));
   RLO_TRY(rlo_shape_measure(&shape, &extent));
   if (extent.elements != src_extent.elements) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the dimensions make %lld elements, the source has %lld",
-                    (long long)extent.elements,
-                    (long long)src_extent.elements);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the dimensions make %lld elements, the source has %lld",
+                    (long long)extent.elements, (long long)src_extent.elements);
   }
   bool is_found = true;
   if (extent.elements > 0) {

@@ -14,14 +14,12 @@ static bool is_dense(const rlo_layout *layout) {
 
 static rlo_status check_dense(const rlo_layout *layout) {
   if (!is_dense(layout)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a strided layout has no order of dimensions");
+    return RLO_FAIL(RLO_UNSUPPORTED, "a strided layout has no order of dimensions");
   }
   return RLO_OK;
 }
 
-rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
-                                          int32_t rank,
+rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor, int32_t rank,
                                           rlo_layout *out_layout) {
   RLO_REQUIRE(out_layout);
   RLO_REQUIRE_LIST(major_to_minor, rank);
@@ -32,8 +30,7 @@ rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
   return rlo_layout_from_minor_to_major(reversed, rank, out_layout);
 }
 
-bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,
-                                        int32_t rank) {
+bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout, int32_t rank) {
   RLO_REQUIRE_OR(false, layout);
   for (int32_t i = 0; is_dense(layout) && i < rank; ++i) {
     if (layout->minor_to_major[i] != rank - 1 - i) {
@@ -43,17 +40,14 @@ bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,
   return is_dense(layout);
 }
 
-bool rlo_layout_is_monotonic_dim0_minor(const rlo_layout *layout,
-                                        int32_t rank) {
+bool rlo_layout_is_monotonic_dim0_minor(const rlo_layout *layout, int32_t rank) {
   RLO_REQUIRE_OR(false, layout);
-  return is_dense(layout) &&
-         rlo_permutation_is_identity(layout->minor_to_major, rank);
+  return is_dense(layout) && rlo_permutation_is_identity(layout->minor_to_major, rank);
 }
 
 int32_t rlo_layout_minor(const rlo_layout *layout, int32_t rank, int32_t k) {
   RLO_REQUIRE_OR(-1, layout);
-  return is_dense(layout) && k >= 0 && k < rank ? layout->minor_to_major[k]
-                                                : -1;
+  return is_dense(layout) && k >= 0 && k < rank ? layout->minor_to_major[k] : -1;
 }
 
 int32_t rlo_layout_major(const rlo_layout *layout, int32_t rank, int32_t k) {
@@ -70,8 +64,7 @@ static int32_t place_of(const rlo_layout *layout, int32_t rank, int32_t dim) {
   return place;
 }
 
-rlo_status rlo_layout_logical_to_physical(const rlo_layout *layout,
-                                          int32_t rank,
+rlo_status rlo_layout_logical_to_physical(const rlo_layout *layout, int32_t rank,
                                           int32_t *out_physical) {
   RLO_REQUIRE(layout);
   RLO_REQUIRE_LIST(out_physical, rank);
@@ -82,9 +75,7 @@ rlo_status rlo_layout_logical_to_physical(const rlo_layout *layout,
   return RLO_OK;
 }
 
-bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
-                                     int32_t rank,
-                                     const int32_t *dims,
+bool rlo_layout_are_dims_consecutive(const rlo_layout *layout, int32_t rank, const int32_t *dims,
                                      int32_t count) {
   if (layout == NULL || (dims == NULL && count > 0)) {
     return false;
@@ -92,29 +83,23 @@ bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
   int32_t first = rank;
   int32_t last = -1;
   for (int32_t i = 0; i < count; ++i) {
-    int32_t place =
-        place_of(layout, rank, dims[i] < 0 ? dims[i] + rank : dims[i]);
+    int32_t place = place_of(layout, rank, dims[i] < 0 ? dims[i] + rank : dims[i]);
     first = place < first ? place : first;
     last = place > last ? place : last;
   }
-  return is_dense(layout) &&
-         (count == 0 || (last < rank && last - first + 1 == count));
+  return is_dense(layout) && (count == 0 || (last < rank && last - first + 1 == count));
 }
 
 /* Gives `out` the splits of a layout, at the physical places that their
  * dimensions have there. `to` has the new number of each dimension, -1 for one
  * that is no more; NULL leaves them as they are. */
-static void take_splits(const rlo_layout *layout,
-                        int32_t rank,
-                        const int32_t *to,
-                        int32_t new_rank,
+static void take_splits(const rlo_layout *layout, int32_t rank, const int32_t *to, int32_t new_rank,
                         rlo_layout *out) {
   int32_t count = 0;
   rlo_split_config splits[RLO_MAX_RANK];
   memset(splits, 0, sizeof splits);
   for (int32_t s = 0; s < layout->num_split_configs; ++s) {
-    int32_t dim =
-        rlo_layout_major(layout, rank, layout->split_configs[s].dimension);
+    int32_t dim = rlo_layout_major(layout, rank, layout->split_configs[s].dimension);
     dim = to == NULL ? dim : to[dim];
     if (dim >= 0) {
       splits[count] = layout->split_configs[s];
@@ -125,9 +110,7 @@ static void take_splits(const rlo_layout *layout,
   memcpy(out->split_configs, splits, sizeof splits);
 }
 
-void rlo__shape_take_dims(const rlo_shape *shape,
-                          const int32_t *from,
-                          int32_t rank,
+void rlo__shape_take_dims(const rlo_shape *shape, const int32_t *from, int32_t rank,
                           rlo_shape *out) {
   int32_t to[RLO_MAX_RANK];
   int32_t count = 0;
@@ -139,8 +122,7 @@ void rlo__shape_take_dims(const rlo_shape *shape,
     int32_t j = is_new ? 0 : from[k];
     out->dims[k] = is_new ? 1 : shape->dims[j];
     out->is_dynamic[k] = !is_new && shape->is_dynamic[j];
-    out->layout.padded_dimensions[k] =
-        is_new ? 1 : shape->layout.padded_dimensions[j];
+    out->layout.padded_dimensions[k] = is_new ? 1 : shape->layout.padded_dimensions[j];
     out->layout.strides_elems[k] = is_new ? 0 : shape->layout.strides_elems[j];
     if (!is_new) {
       to[j] = k;
@@ -164,10 +146,7 @@ void rlo__shape_take_dims(const rlo_shape *shape,
 }
 
 /* Moves a dimension to index `to` of minor_to_major. */
-static rlo_status move_dim(rlo_layout *layout,
-                           int32_t rank,
-                           int32_t dim,
-                           int32_t to) {
+static rlo_status move_dim(rlo_layout *layout, int32_t rank, int32_t dim, int32_t to) {
   RLO_TRY(check_dense(layout));
   RLO_TRY(rlo__dim_find(NULL, dim, rank, &dim));
   const rlo_layout before = *layout;
@@ -177,16 +156,12 @@ static rlo_status move_dim(rlo_layout *layout,
   return RLO_OK;
 }
 
-rlo_status rlo_layout_move_dim_to_major(rlo_layout *layout,
-                                        int32_t rank,
-                                        int32_t dim) {
+rlo_status rlo_layout_move_dim_to_major(rlo_layout *layout, int32_t rank, int32_t dim) {
   RLO_REQUIRE(layout);
   return move_dim(layout, rank, dim, rank - 1);
 }
 
-rlo_status rlo_layout_move_dim_to_minor(rlo_layout *layout,
-                                        int32_t rank,
-                                        int32_t dim) {
+rlo_status rlo_layout_move_dim_to_minor(rlo_layout *layout, int32_t rank, int32_t dim) {
   RLO_REQUIRE(layout);
   return move_dim(layout, rank, dim, 0);
 }
@@ -204,18 +179,12 @@ bool rlo_layout_has_custom_element_size(const rlo_layout *layout) {
   return layout->element_size_bits != 0;
 }
 
-int64_t rlo_layout_padded_dimension(const rlo_layout *layout,
-                                    const int64_t *dims,
-                                    int32_t k) {
+int64_t rlo_layout_padded_dimension(const rlo_layout *layout, const int64_t *dims, int32_t k) {
   RLO_REQUIRE_OR(0, layout, dims);
-  return is_dense(layout) && layout->has_padded_dimensions
-             ? layout->padded_dimensions[k]
-             : dims[k];
+  return is_dense(layout) && layout->has_padded_dimensions ? layout->padded_dimensions[k] : dims[k];
 }
 
-bool rlo_layout_is_padded(const rlo_layout *layout,
-                          const int64_t *dims,
-                          int32_t rank) {
+bool rlo_layout_is_padded(const rlo_layout *layout, const int64_t *dims, int32_t rank) {
   if (layout == NULL || (dims == NULL && rank > 0)) {
     return false;
   }
@@ -227,8 +196,7 @@ bool rlo_layout_is_padded(const rlo_layout *layout,
   return false;
 }
 
-const rlo_split_config *rlo_layout_split_config(const rlo_layout *layout,
-                                                int32_t dimension) {
+const rlo_split_config *rlo_layout_split_config(const rlo_layout *layout, int32_t dimension) {
   RLO_REQUIRE_OR(NULL, layout);
   for (int32_t s = 0; s < layout->num_split_configs; ++s) {
     if (layout->split_configs[s].dimension == dimension) {
@@ -238,17 +206,14 @@ const rlo_split_config *rlo_layout_split_config(const rlo_layout *layout,
   return NULL;
 }
 
-int64_t rlo_layout_max_split_size(const rlo_layout *layout,
-                                  const int64_t *dims,
-                                  int32_t rank,
+int64_t rlo_layout_max_split_size(const rlo_layout *layout, const int64_t *dims, int32_t rank,
                                   int32_t k) {
   RLO_REQUIRE_OR(0, layout, dims);
   k += k < 0 ? rank : 0;
   if (k < 0 || k >= rank) {
     return 0;
   }
-  const rlo_split_config *split =
-      rlo_layout_split_config(layout, place_of(layout, rank, k));
+  const rlo_split_config *split = rlo_layout_split_config(layout, place_of(layout, rank, k));
   int64_t start = 0;
   int64_t max = 0;
   for (int32_t i = 0; split != NULL && i < split->num_indices; ++i) {
@@ -260,16 +225,13 @@ int64_t rlo_layout_max_split_size(const rlo_layout *layout,
   return rlo__max(max, last);
 }
 
-rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout,
-                                             const int64_t *dims,
-                                             int32_t rank,
-                                             int64_t *out_elems) {
+rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout, const int64_t *dims,
+                                             int32_t rank, int64_t *out_elems) {
   RLO_REQUIRE(layout, out_elems);
   RLO_REQUIRE_LIST(dims, rank);
   int64_t sizes[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
-    sizes[k] =
-        dims[k] == 0 ? 0 : rlo_layout_max_split_size(layout, dims, rank, k);
+    sizes[k] = dims[k] == 0 ? 0 : rlo_layout_max_split_size(layout, dims, rank, k);
   }
   if (!rlo__dims_product(sizes, rank, out_elems)) {
     return RLO_FAIL(RLO_OVERFLOW, "the elements of a piece do not fit 64 bits");
@@ -277,17 +239,14 @@ rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout,
   return RLO_OK;
 }
 
-bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes,
-                                        const int64_t *dims,
-                                        int32_t rank,
-                                        rlo_dtype dtype) {
+bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes, const int64_t *dims,
+                                        int32_t rank, rlo_dtype dtype) {
   if (rank > 0 && (strides_bytes == NULL || dims == NULL)) {
     return false;
   }
   int64_t expected = rlo_dtype_storage_bits(dtype) / 8;
   for (int32_t k = rank - 1; k >= 0; --k) {
-    if (strides_bytes[k] != expected ||
-        !rlo__mul(expected, dims[k], &expected)) {
+    if (strides_bytes[k] != expected || !rlo__mul(expected, dims[k], &expected)) {
       return false;
     }
   }

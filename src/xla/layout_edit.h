@@ -12,9 +12,7 @@
  *
  * @param shape  valid, and not *out.
  */
-void rlo__shape_take_dims(const rlo_shape *shape,
-                          const int32_t *from,
-                          int32_t rank,
+void rlo__shape_take_dims(const rlo_shape *shape, const int32_t *from, int32_t rank,
                           rlo_shape *out);
 
 #endif

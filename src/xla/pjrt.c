@@ -12,33 +12,20 @@
 #include "xla/wire.h"
 
 /* The size of a struct in its first version, which ends with `member`. */
-#define SIZE_UP_TO(type, member) \
-  (offsetof(type, member) + sizeof(((type *)NULL)->member))
+#define SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)NULL)->member))
 
-static rlo_status check_struct_size(const char *name,
-                                    size_t given,
-                                    size_t min) {
+static rlo_status check_struct_size(const char *name, size_t given, size_t min) {
   if (given < min) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: a struct_size of %zu is below %zu",
-                    name,
-                    given,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: a struct_size of %zu is below %zu", name, given,
                     min);
   }
   return RLO_OK;
 }
 
 /* `rank` is that of a shape, so it has no sign. */
-static rlo_status check_count(const char *name,
-                              const int64_t *values,
-                              size_t count,
-                              int32_t rank) {
+static rlo_status check_count(const char *name, const int64_t *values, size_t count, int32_t rank) {
   if (count != (size_t)rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu %s do not go with rank %d",
-                    count,
-                    name,
-                    rank);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%zu %s do not go with rank %d", count, name, rank);
   }
   if (count > 0 && values == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %zu %s are NULL", count, name);
@@ -46,65 +33,40 @@ static rlo_status check_count(const char *name,
   return RLO_OK;
 }
 
-static rlo_status read_tiled(const rlo_pjrt_tiled *tiled,
-                             int32_t rank,
-                             rlo_layout *out_layout) {
-  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout_Tiled",
-                            tiled->struct_size,
+static rlo_status read_tiled(const rlo_pjrt_tiled *tiled, int32_t rank, rlo_layout *out_layout) {
+  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout_Tiled", tiled->struct_size,
                             SIZE_UP_TO(rlo_pjrt_tiled, num_tiles)));
-  RLO_TRY(check_count("entries of minor_to_major",
-                      tiled->minor_to_major,
-                      tiled->minor_to_major_size,
-                      rank));
-  RLO_TRY(
-      rlo__layout_from_wire(tiled->minor_to_major, (size_t)rank, out_layout));
-  if (tiled->num_tiles > 0 &&
-      (tiled->tile_dims == NULL || tiled->tile_dim_sizes == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the dimensions or the sizes of %zu tiles are NULL",
+  RLO_TRY(check_count("entries of minor_to_major", tiled->minor_to_major,
+                      tiled->minor_to_major_size, rank));
+  RLO_TRY(rlo__layout_from_wire(tiled->minor_to_major, (size_t)rank, out_layout));
+  if (tiled->num_tiles > 0 && (tiled->tile_dims == NULL || tiled->tile_dim_sizes == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the dimensions or the sizes of %zu tiles are NULL",
                     tiled->num_tiles);
   }
   const int64_t *dims = tiled->tile_dims;
   for (size_t t = 0; t < tiled->num_tiles; ++t) {
-    RLO_TRY(
-        rlo__layout_add_wire_tile(out_layout, dims, tiled->tile_dim_sizes[t]));
+    RLO_TRY(rlo__layout_add_wire_tile(out_layout, dims, tiled->tile_dim_sizes[t]));
     dims += tiled->tile_dim_sizes[t];
   }
   return RLO_OK;
 }
 
-static rlo_status read_strides(const rlo_pjrt_strides *strides,
-                               const int64_t *dims,
-                               int32_t rank,
-                               int64_t element_bytes,
-                               int64_t available_bytes,
-                               rlo_layout *out_layout,
-                               int64_t *out_lowest_elems) {
-  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout_Strides",
-                            strides->struct_size,
+static rlo_status read_strides(const rlo_pjrt_strides *strides, const int64_t *dims, int32_t rank,
+                               int64_t element_bytes, int64_t available_bytes,
+                               rlo_layout *out_layout, int64_t *out_lowest_elems) {
+  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout_Strides", strides->struct_size,
                             SIZE_UP_TO(rlo_pjrt_strides, num_byte_strides)));
-  RLO_TRY(check_count(
-      "byte_strides", strides->byte_strides, strides->num_byte_strides, rank));
-  return rlo__layout_from_byte_strides(dims,
-                                       strides->byte_strides,
-                                       rank,
-                                       element_bytes,
-                                       available_bytes,
-                                       out_layout,
-                                       out_lowest_elems);
+  RLO_TRY(check_count("byte_strides", strides->byte_strides, strides->num_byte_strides, rank));
+  return rlo__layout_from_byte_strides(dims, strides->byte_strides, rank, element_bytes,
+                                       available_bytes, out_layout, out_lowest_elems);
 }
 
-static rlo_status write_view(const rlo_pjrt_view *view,
-                             rlo_pjrt_view *out_view) {
-  return rlo__report_write(
-      "PJRT view", "RLO_PJRT_VIEW_INIT", view, out_view, sizeof *view);
+static rlo_status write_view(const rlo_pjrt_view *view, rlo_pjrt_view *out_view) {
+  return rlo__report_write("PJRT view", "RLO_PJRT_VIEW_INIT", view, out_view, sizeof *view);
 }
 
-rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
-                               const int64_t *dims,
-                               int32_t rank,
-                               const rlo_pjrt_layout *layout,
-                               int64_t available_bytes,
+rlo_status rlo_shape_from_pjrt(rlo_dtype dtype, const int64_t *dims, int32_t rank,
+                               const rlo_pjrt_layout *layout, int64_t available_bytes,
                                rlo_pjrt_view *out_view) {
   RLO_REQUIRE(out_view);
   RLO_REQUIRE_LIST(dims, rank);
@@ -114,8 +76,7 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
   if (layout == NULL) {
     return write_view(&view, out_view);
   }
-  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout",
-                            layout->struct_size,
+  RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout", layout->struct_size,
                             SIZE_UP_TO(rlo_pjrt_layout, type)));
   int64_t element_bytes = rlo_dtype_storage_bits(dtype) / 8;
   int64_t lowest_elems = 0;
@@ -125,18 +86,11 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
       RLO_TRY(read_tiled(&layout->form.tiled, rank, &ours));
       break;
     case RLO_PJRT_LAYOUT_STRIDES:
-      RLO_TRY(read_strides(&layout->form.strides,
-                           dims,
-                           rank,
-                           element_bytes,
-                           available_bytes,
-                           &ours,
+      RLO_TRY(read_strides(&layout->form.strides, dims, rank, element_bytes, available_bytes, &ours,
                            &lowest_elems));
       break;
     default:
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%d is no type of a PJRT layout",
-                      (int)layout->type);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is no type of a PJRT layout", (int)layout->type);
   }
   RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &ours, &view.shape));
   /* It fits: the shape has as many bytes. */
@@ -152,8 +106,7 @@ static rlo_status check_expressible(const rlo_shape *shape) {
     bool is_there;
     const char *name;
   } parts[] = {
-      {layout->fill != RLO_FILL_INVALID && layout->fill != RLO_FILL_UNKNOWN,
-       "a fill"},
+      {layout->fill != RLO_FILL_INVALID && layout->fill != RLO_FILL_UNKNOWN, "a fill"},
       {layout->tail_alignment_elems > 1, "a tail alignment"},
       {layout->element_size_bits != 0, "an element size"},
       {layout->memory_space != 0, "a memory space"},
@@ -163,17 +116,13 @@ static rlo_status check_expressible(const rlo_shape *shape) {
 
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
     if (parts[i].is_there) {
-      return RLO_FAIL(
-          RLO_UNSUPPORTED, "a PJRT layout cannot have %s", parts[i].name);
+      return RLO_FAIL(RLO_UNSUPPORTED, "a PJRT layout cannot have %s", parts[i].name);
     }
   }
   return RLO_OK;
 }
 
-static void write_tile(rlo_pjrt_export *out,
-                       size_t *count,
-                       const int64_t *dims,
-                       int32_t rank) {
+static void write_tile(rlo_pjrt_export *out, size_t *count, const int64_t *dims, int32_t rank) {
   rlo_pjrt_tiled *tiled = &out->layout.form.tiled;
   memcpy(out->tile_dims + *count, dims, (size_t)rank * sizeof dims[0]);
   *count += (size_t)rank;
@@ -183,12 +132,11 @@ static void write_tile(rlo_pjrt_export *out,
 static rlo_status write_tiled(const rlo_shape *shape, rlo_pjrt_export *out) {
   const rlo_layout *layout = &shape->layout;
   if (layout->kind != RLO_LAYOUT_DENSE) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a strided layout cannot be written with minor_to_major");
+    return RLO_FAIL(RLO_UNSUPPORTED, "a strided layout cannot be written with minor_to_major");
   }
   rlo_pjrt_tiled *tiled = &out->layout.form.tiled;
-  *tiled = (rlo_pjrt_tiled){.struct_size = sizeof *tiled,
-                            .minor_to_major_size = (size_t)shape->rank};
+  *tiled =
+      (rlo_pjrt_tiled){.struct_size = sizeof *tiled, .minor_to_major_size = (size_t)shape->rank};
   for (int32_t i = 0; i < shape->rank; ++i) {
     out->minor_to_major[i] = layout->minor_to_major[i];
   }
@@ -209,8 +157,8 @@ static rlo_status write_tiled(const rlo_shape *shape, rlo_pjrt_export *out) {
 
 static rlo_status write_strides(const rlo_shape *shape, rlo_pjrt_export *out) {
   rlo_pjrt_strides *strides = &out->layout.form.strides;
-  *strides = (rlo_pjrt_strides){.struct_size = sizeof *strides,
-                                .num_byte_strides = (size_t)shape->rank};
+  *strides =
+      (rlo_pjrt_strides){.struct_size = sizeof *strides, .num_byte_strides = (size_t)shape->rank};
   int64_t element_bytes = rlo_dtype_storage_bits(shape->dtype) / 8;
   int64_t offset_elems = 0;
   RLO_TRY(rlo_shape_to_strides(shape, out->byte_strides, &offset_elems));
@@ -220,27 +168,23 @@ static rlo_status write_strides(const rlo_shape *shape, rlo_pjrt_export *out) {
       return RLO_FAIL(RLO_OVERFLOW,
                       "dimension %d: the stride of %" PRId64
                       " elements does not fit 64 bits in bytes",
-                      k,
-                      stride);
+                      k, stride);
     }
   }
   if (!rlo__mul(offset_elems, element_bytes, &out->offset_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
-                    "the offset of %" PRId64
-                    " elements does not fit 64 bits in bytes",
+                    "the offset of %" PRId64 " elements does not fit 64 bits in bytes",
                     offset_elems);
   }
   return RLO_OK;
 }
 
-rlo_status rlo_shape_to_pjrt(const rlo_shape *shape,
-                             rlo_pjrt_layout_type type,
+rlo_status rlo_shape_to_pjrt(const rlo_shape *shape, rlo_pjrt_layout_type type,
                              rlo_pjrt_export *out_export) {
   RLO_REQUIRE(shape, out_export);
   RLO_TRY(rlo_shape_validate(shape));
   RLO_TRY(check_expressible(shape));
-  RLO_TRY(check_struct_size("PJRT export",
-                            out_export->struct_size,
+  RLO_TRY(check_struct_size("PJRT export", out_export->struct_size,
                             SIZE_UP_TO(rlo_pjrt_export, tile_dim_sizes)));
   rlo_pjrt_export out = RLO_PJRT_EXPORT_INIT;
   out.layout.struct_size = sizeof out.layout;
@@ -253,11 +197,9 @@ rlo_status rlo_shape_to_pjrt(const rlo_shape *shape,
       RLO_TRY(write_strides(shape, &out));
       break;
     default:
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT, "%d is no type of a PJRT layout", (int)type);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is no type of a PJRT layout", (int)type);
   }
-  RLO_TRY(rlo__report_write(
-      "PJRT export", "RLO_PJRT_EXPORT_INIT", &out, out_export, sizeof out));
+  RLO_TRY(rlo__report_write("PJRT export", "RLO_PJRT_EXPORT_INIT", &out, out_export, sizeof out));
   /* Only now is it known where the numbers stay. */
   if (type == RLO_PJRT_LAYOUT_TILED) {
     rlo_pjrt_tiled *tiled = &out_export->layout.form.tiled;

@@ -28,15 +28,13 @@ static bool is_name(const char *name) {
   return true;
 }
 
-static rlo_status add_parameter(rlo_program_shape *program,
-                                rlo_shape_tree *tree,
+static rlo_status add_parameter(rlo_program_shape *program, rlo_shape_tree *tree,
                                 const char *name) {
   if (!is_name(name)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "'%s' cannot be the name of parameter %" PRId64
                     ": a letter or '_', then letters, digits, '_', '.', '-'",
-                    name,
-                    program->num_parameters);
+                    name, program->num_parameters);
   }
   parameter *p = &program->parameters[program->num_parameters];
   p->name = rlo__alloc_string(name);
@@ -48,26 +46,21 @@ static rlo_status add_parameter(rlo_program_shape *program,
   return RLO_OK;
 }
 
-rlo_status rlo__program_shape_create(rlo_shape_tree *const *parameters,
-                                     int64_t num_parameters,
-                                     const char *const *names,
-                                     int64_t num_names,
-                                     rlo_shape_tree *result,
-                                     rlo_program_shape **out_program) {
+rlo_status rlo__program_shape_create(rlo_shape_tree *const *parameters, int64_t num_parameters,
+                                     const char *const *names, int64_t num_names,
+                                     rlo_shape_tree *result, rlo_program_shape **out_program) {
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo_program_shape *program = rlo__alloc(sizeof *program);
   if (program == NULL) {
     return status;
   }
-  program->parameters =
-      rlo__alloc_array((size_t)num_parameters, sizeof program->parameters[0]);
+  program->parameters = rlo__alloc_array((size_t)num_parameters, sizeof program->parameters[0]);
   if (program->parameters == NULL) {
     goto fail;
   }
   for (int64_t i = 0; i < num_parameters; ++i) {
     const char *name = i < num_names ? names[i] : NULL;
-    RLO_TRY_GOTO(
-        add_parameter(program, parameters[i], name == NULL ? "" : name));
+    RLO_TRY_GOTO(add_parameter(program, parameters[i], name == NULL ? "" : name));
   }
   program->result = rlo_shape_tree_retain(result);
   *out_program = program;
@@ -78,26 +71,19 @@ fail:
   return status;
 }
 
-rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters,
-                                    const char *const *names,
-                                    int64_t num_parameters,
-                                    rlo_shape_tree *result,
+rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters, const char *const *names,
+                                    int64_t num_parameters, rlo_shape_tree *result,
                                     rlo_program_shape **out_program) {
   RLO_REQUIRE(out_program);
   *out_program = NULL;
   RLO_REQUIRE(result);
   RLO_REQUIRE_EACH(parameters, num_parameters);
   if (num_parameters < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a program cannot have %" PRId64 " parameters",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a program cannot have %" PRId64 " parameters",
                     num_parameters);
   }
-  return rlo__program_shape_create(parameters,
-                                   num_parameters,
-                                   names,
-                                   names == NULL ? 0 : num_parameters,
-                                   result,
-                                   out_program);
+  return rlo__program_shape_create(parameters, num_parameters, names,
+                                   names == NULL ? 0 : num_parameters, result, out_program);
 }
 
 void rlo_program_shape_release(rlo_program_shape *program) {
@@ -122,28 +108,23 @@ static bool has_parameter(const rlo_program_shape *program, int64_t position) {
   return position >= 0 && position < program->num_parameters;
 }
 
-const rlo_shape_tree *rlo_program_shape_parameter(
-    const rlo_program_shape *program, int64_t position) {
+const rlo_shape_tree *rlo_program_shape_parameter(const rlo_program_shape *program,
+                                                  int64_t position) {
   RLO_REQUIRE_OR(NULL, program);
-  return has_parameter(program, position) ? program->parameters[position].tree
-                                          : NULL;
+  return has_parameter(program, position) ? program->parameters[position].tree : NULL;
 }
 
-const char *rlo_program_shape_parameter_name(const rlo_program_shape *program,
-                                             int64_t position) {
+const char *rlo_program_shape_parameter_name(const rlo_program_shape *program, int64_t position) {
   RLO_REQUIRE_OR(NULL, program);
-  return has_parameter(program, position) ? program->parameters[position].name
-                                          : NULL;
+  return has_parameter(program, position) ? program->parameters[position].name : NULL;
 }
 
-const rlo_shape_tree *rlo_program_shape_result(
-    const rlo_program_shape *program) {
+const rlo_shape_tree *rlo_program_shape_result(const rlo_program_shape *program) {
   RLO_REQUIRE_OR(NULL, program);
   return program->result;
 }
 
-bool rlo_program_shape_equal(const rlo_program_shape *a,
-                             const rlo_program_shape *b) {
+bool rlo_program_shape_equal(const rlo_program_shape *a, const rlo_program_shape *b) {
   RLO_REQUIRE_OR(false, a, b);
   if (a->num_parameters != b->num_parameters) {
     return false;

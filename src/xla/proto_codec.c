@@ -14,8 +14,7 @@ enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 /* Bytes of 64 bits, and of the tag of a field and of a length. */
 enum { MAX_VARINT_BYTES = 10, MAX_SHORT_VARINT_BYTES = 5 };
 
-static const rlo__field_row *find_field(const rlo__proto_kind *kind,
-                                        uint64_t number) {
+static const rlo__field_row *find_field(const rlo__proto_kind *kind, uint64_t number) {
   for (size_t k = 0; k < kind->num_fields; ++k) {
     if (kind->fields[k].number == number) {
       return &kind->fields[k];
@@ -40,17 +39,14 @@ struct rlo__proto_chunk {
   max_align_t parts[];
 };
 
-void *rlo__proto_take(rlo__proto_arena *arena,
-                      size_t count,
-                      size_t part_bytes) {
+void *rlo__proto_take(rlo__proto_arena *arena, size_t count, size_t part_bytes) {
   /* Counts of objects that exist in memory: their product does not overflow. */
   size_t align = sizeof(max_align_t);
   size_t bytes = (count * part_bytes + align - 1) / align * align;
   struct rlo__proto_chunk *chunk = arena->chunks;
   if (chunk == NULL || chunk->capacity_bytes - chunk->used_bytes < bytes) {
-    size_t capacity_bytes = chunk == NULL
-                                ? LEAST_CHUNK_BYTES
-                                : (size_t)rlo__thresholds.xla_proto_chunk_bytes;
+    size_t capacity_bytes =
+        chunk == NULL ? LEAST_CHUNK_BYTES : (size_t)rlo__thresholds.xla_proto_chunk_bytes;
     capacity_bytes = bytes > capacity_bytes ? bytes : capacity_bytes;
     chunk = rlo__alloc(sizeof *chunk + capacity_bytes);
     if (chunk == NULL) {
@@ -73,8 +69,7 @@ void rlo__proto_arena_deinit(rlo__proto_arena *arena) {
   }
 }
 
-rlo__proto_message *rlo__proto_new(rlo__proto_arena *arena,
-                                   const rlo__proto_kind *kind,
+rlo__proto_message *rlo__proto_new(rlo__proto_arena *arena, const rlo__proto_kind *kind,
                                    const rlo__proto_message *origin) {
   rlo__proto_message *message = rlo__proto_take(arena, 1, kind->message_bytes);
   if (message != NULL) {
@@ -93,8 +88,7 @@ static uint64_t load_number(const rlo__field_row *field, const char *place) {
   return (uint64_t)(field->type == RLO__TYPE_INT32 ? (int32_t)number : number);
 }
 
-const char *rlo__proto_values(const rlo__field_row *field,
-                              const rlo__proto_message *message,
+const char *rlo__proto_values(const rlo__field_row *field, const rlo__proto_message *message,
                               size_t *out_count) {
   const char *bytes = (const char *)message;
   const char *place = bytes + field->offset;
@@ -117,15 +111,11 @@ void rlo_proto_origin_release(rlo_proto_origin *origin) {
 
 /* A place behind the last element of a list of pointers or numbers; NULL as
  * rlo__alloc. Lists are full at 0, 1, 2, 4, ... elements. */
-static void *append(rlo__proto_arena *arena,
-                    void *list_place,
-                    size_t *count,
-                    size_t part_bytes) {
+static void *append(rlo__proto_arena *arena, void *list_place, size_t *count, size_t part_bytes) {
   char *list;
   memcpy(&list, list_place, sizeof list);
   if ((*count & (*count - 1)) == 0) {
-    char *longer =
-        rlo__proto_take(arena, *count == 0 ? 1 : 2 * *count, part_bytes);
+    char *longer = rlo__proto_take(arena, *count == 0 ? 1 : 2 * *count, part_bytes);
     if (longer == NULL) {
       return NULL;
     }
@@ -151,8 +141,7 @@ typedef struct reader {
 } reader;
 
 static rlo_status fail_cut_off(size_t position, const char *what) {
-  return RLO_FAIL(
-      RLO_DATA_LOSS, "byte %zu: the message ends inside %s", position, what);
+  return RLO_FAIL(RLO_DATA_LOSS, "byte %zu: the message ends inside %s", position, what);
 }
 
 /* A number of seven bits a byte, lowest first; no byte but the last has its
@@ -174,8 +163,7 @@ static rlo_status read_varint(reader *r, const char *what, uint64_t *out) {
       return RLO_OK;
     }
   }
-  return RLO_FAIL(
-      RLO_PARSE, "byte %zu: %s is longer than 64 bits", start, what);
+  return RLO_FAIL(RLO_PARSE, "byte %zu: %s is longer than 64 bits", start, what);
 }
 
 /* The length of what follows. */
@@ -184,38 +172,26 @@ static rlo_status read_length(reader *r, size_t *out_length) {
   uint64_t length = 0;
   RLO_TRY(read_varint(r, "a length", &length));
   if (r->at - start > MAX_SHORT_VARINT_BYTES) {
-    return RLO_FAIL(
-        RLO_PARSE, "byte %zu: a length takes more than 5 bytes", start);
+    return RLO_FAIL(RLO_PARSE, "byte %zu: a length takes more than 5 bytes", start);
   }
   if (length > r->end - r->at) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "byte %zu: %" PRIu64 " bytes are promised, %zu are there",
-                    start,
-                    length,
-                    r->end - r->at);
+    return RLO_FAIL(RLO_DATA_LOSS, "byte %zu: %" PRIu64 " bytes are promised, %zu are there", start,
+                    length, r->end - r->at);
   }
   *out_length = (size_t)length;
   return RLO_OK;
 }
 
-static rlo_status read_tag(reader *r,
-                           const rlo__proto_kind *kind,
-                           uint64_t *out_tag) {
+static rlo_status read_tag(reader *r, const rlo__proto_kind *kind, uint64_t *out_tag) {
   size_t start = r->at;
   uint64_t tag = 0;
   RLO_TRY(read_varint(r, "the number of a field", &tag));
-  if (r->at - start > MAX_SHORT_VARINT_BYTES || tag > UINT32_MAX ||
-      tag >> 3 == 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu: %s has no field number %" PRIu64,
-                    start,
-                    kind->name,
+  if (r->at - start > MAX_SHORT_VARINT_BYTES || tag > UINT32_MAX || tag >> 3 == 0) {
+    return RLO_FAIL(RLO_PARSE, "byte %zu: %s has no field number %" PRIu64, start, kind->name,
                     tag >> 3);
   }
   if (++r->num_fields > RLO_PROTO_MAX_FIELDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu: the message has more than %d fields",
-                    start,
+    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu: the message has more than %d fields", start,
                     RLO_PROTO_MAX_FIELDS);
   }
   *out_tag = tag;
@@ -223,10 +199,7 @@ static rlo_status read_tag(reader *r,
 }
 
 /* A field that is not listed, and begins at `start`. */
-static rlo_status read_unknown(reader *r,
-                               size_t start,
-                               uint64_t tag,
-                               rlo__proto_message *message) {
+static rlo_status read_unknown(reader *r, size_t start, uint64_t tag, rlo__proto_message *message) {
   const size_t at = r->at;
   uint64_t number = 0;
   size_t length = 0;
@@ -245,9 +218,7 @@ static rlo_status read_unknown(reader *r,
       return RLO_FAIL(RLO_PARSE,
                       "byte %zu: field %" PRIu64 " is of the wire type %" PRIu64
                       ", which is none of shapes",
-                      at,
-                      tag >> 3,
-                      tag & 7);
+                      at, tag >> 3, tag & 7);
   }
   if (r->end - r->at < length) {
     return fail_cut_off(at, "a number");
@@ -268,26 +239,19 @@ static rlo_status read_unknown(reader *r,
 static void *next_place(reader *r, const rlo__field_row *field, void *message) {
   char *bytes = message;
   void *count = bytes + field->count_offset;
-  return field->is_repeated
-             ? append(r->arena, bytes + field->offset, count, field->bytes)
-             : bytes + field->offset;
+  return field->is_repeated ? append(r->arena, bytes + field->offset, count, field->bytes)
+                            : bytes + field->offset;
 }
 
-static rlo_status read_number(reader *r,
-                              const rlo__field_row *field,
-                              void *message) {
+static rlo_status read_number(reader *r, const rlo__field_row *field, void *message) {
   size_t start = r->at;
   uint64_t value = 0;
   RLO_TRY(read_varint(r, "a number", &value));
   /* protobuf sign-extends numbers of 32 bits to 64. */
-  const int64_t number =
-      field->type == RLO__TYPE_BOOL ? value != 0 : (int64_t)value;
+  const int64_t number = field->type == RLO__TYPE_BOOL ? value != 0 : (int64_t)value;
   if (field->type == RLO__TYPE_INT32 && (int32_t)number != number) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu: the number %" PRId64
-                    " does not fit 32 bits with a sign",
-                    start,
-                    number);
+    return RLO_FAIL(RLO_PARSE, "byte %zu: the number %" PRId64 " does not fit 32 bits with a sign",
+                    start, number);
   }
   void *place = next_place(r, field, message);
   if (place == NULL) {
@@ -303,9 +267,7 @@ static rlo_status read_number(reader *r,
 static rlo_status read_message(reader *r, rlo__proto_message *message);
 
 /* A string or a message, which takes all of the range. */
-static rlo_status read_part(reader *r,
-                            const rlo__field_row *field,
-                            void *message) {
+static rlo_status read_part(reader *r, const rlo__field_row *field, void *message) {
   const bool is_string = field->type == RLO__TYPE_STRING;
   const uint8_t *bytes = r->bytes + r->at;
   const size_t length = r->end - r->at;
@@ -329,41 +291,29 @@ static rlo_status read_part(reader *r,
 
 /* protobuf would merge messages of one field, numbers left out in the second
  * keeping the values of the first. */
-static rlo_status check_single(size_t start,
-                               const rlo__field_row *field,
+static rlo_status check_single(size_t start, const rlo__field_row *field,
                                const rlo__proto_message *message) {
   size_t count = 0;
   (void)rlo__proto_values(field, message, &count);
   if (field->type == RLO__TYPE_MESSAGE && !field->is_repeated && count > 0) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu: field %" PRIu32
-                    " of %s is there twice, and would have to be merged",
-                    start,
-                    field->number,
-                    message->kind->name);
+                    "byte %zu: field %" PRIu32 " of %s is there twice, and would have to be merged",
+                    start, field->number, message->kind->name);
   }
   return RLO_OK;
 }
 
 /* A known field that begins at `start`; its tag has been read. Repeated numbers
  * stand alone or together. */
-static rlo_status read_known(reader *r,
-                             size_t start,
-                             const rlo__field_row *field,
-                             int wire,
+static rlo_status read_known(reader *r, size_t start, const rlo__field_row *field, int wire,
                              rlo__proto_message *message) {
   RLO_TRY(check_single(start, field, message));
   if (is_number(field) && wire == WIRE_VARINT) {
     return read_number(r, field, message);
   }
   if (wire != WIRE_BYTES || (is_number(field) && !field->is_repeated)) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu: field %" PRIu32
-                    " of %s cannot be of wire type %d",
-                    start,
-                    field->number,
-                    message->kind->name,
-                    wire);
+    return RLO_FAIL(RLO_PARSE, "byte %zu: field %" PRIu32 " of %s cannot be of wire type %d", start,
+                    field->number, message->kind->name, wire);
   }
   size_t length = 0;
   RLO_TRY(read_length(r, &length));
@@ -381,9 +331,7 @@ static rlo_status read_known(reader *r,
 
 static rlo_status read_message(reader *r, rlo__proto_message *message) {
   if (r->depth == RLO_PROTO_MAX_DEPTH) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu: more than %d messages lie in each other",
-                    r->at,
+    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu: more than %d messages lie in each other", r->at,
                     RLO_PROTO_MAX_DEPTH);
   }
   ++r->depth;
@@ -392,9 +340,8 @@ static rlo_status read_message(reader *r, rlo__proto_message *message) {
     uint64_t tag = 0;
     RLO_TRY(read_tag(r, message->kind, &tag));
     const rlo__field_row *field = find_field(message->kind, tag >> 3);
-    RLO_TRY(field == NULL
-                ? read_unknown(r, start, tag, message)
-                : read_known(r, start, field, (int)(tag & 7), message));
+    RLO_TRY(field == NULL ? read_unknown(r, start, tag, message)
+                          : read_known(r, start, field, (int)(tag & 7), message));
   }
   --r->depth;
   return RLO_OK;
@@ -402,17 +349,13 @@ static rlo_status read_message(reader *r, rlo__proto_message *message) {
 
 static rlo_status check_size(size_t size_bytes) {
   if (size_bytes > RLO_PROTO_MAX_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a message of %zu bytes is beyond the limit of %d",
-                    size_bytes,
+    return RLO_FAIL(RLO_UNSUPPORTED, "a message of %zu bytes is beyond the limit of %d", size_bytes,
                     RLO_PROTO_MAX_BYTES);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__proto_unpack(const void *bytes,
-                             size_t size_bytes,
-                             const rlo__proto_kind *kind,
+rlo_status rlo__proto_unpack(const void *bytes, size_t size_bytes, const rlo__proto_kind *kind,
                              rlo_proto_origin **out_origin) {
   RLO_TRY(check_size(size_bytes));
   rlo_proto_origin *origin = rlo__alloc(sizeof *origin);
@@ -425,8 +368,7 @@ rlo_status rlo__proto_unpack(const void *bytes,
               .end = size_bytes,
               .arena = &origin->arena};
   origin->message = rlo__proto_new(&origin->arena, kind, NULL);
-  return origin->message == NULL ? RLO_OUT_OF_MEMORY
-                                 : read_message(&r, origin->message);
+  return origin->message == NULL ? RLO_OUT_OF_MEMORY : read_message(&r, origin->message);
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -463,9 +405,7 @@ static void put_head(writer *w, const rlo__field_row *field, size_t before) {
 
 static void put_message(writer *w, const rlo__proto_message *message);
 
-static void put_field(writer *w,
-                      const rlo__field_row *field,
-                      const rlo__proto_message *message) {
+static void put_field(writer *w, const rlo__field_row *field, const rlo__proto_message *message) {
   size_t count = 0;
   const char *values = rlo__proto_values(field, message, &count);
   const size_t behind = w->length;
@@ -501,19 +441,15 @@ static void put_message(writer *w, const rlo__proto_message *message) {
   }
 }
 
-rlo_status rlo__proto_pack(const rlo__proto_message *message,
-                           void *buffer,
-                           size_t capacity,
+rlo_status rlo__proto_pack(const rlo__proto_message *message, void *buffer, size_t capacity,
                            size_t *out_bytes) {
   writer counter = {NULL, 0};
   put_message(&counter, message);
   *out_bytes = counter.length;
   RLO_TRY(check_size(*out_bytes));
   if (*out_bytes > capacity) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "a message of %zu bytes does not fit the room for %zu",
-                    *out_bytes,
-                    capacity);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "a message of %zu bytes does not fit the room for %zu",
+                    *out_bytes, capacity);
   }
   if (*out_bytes > 0) {
     writer w = {(uint8_t *)buffer + *out_bytes, 0};
@@ -522,8 +458,7 @@ rlo_status rlo__proto_pack(const rlo__proto_message *message,
   /* A message that is written can be read again, so the reader's limits hold
    * here. */
   rlo_proto_origin *again = NULL;
-  rlo_status status =
-      rlo__proto_unpack(buffer, *out_bytes, message->kind, &again);
+  rlo_status status = rlo__proto_unpack(buffer, *out_bytes, message->kind, &again);
   rlo_proto_origin_release(again);
   return status;
 }

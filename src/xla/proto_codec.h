@@ -75,28 +75,23 @@ void rlo__proto_arena_deinit(rlo__proto_arena *arena);
 
 /** Returns a message with the unknown fields of `origin`, which may be NULL; or
  *  NULL as rlo__alloc. */
-rlo__proto_message *rlo__proto_new(rlo__proto_arena *arena,
-                                   const rlo__proto_kind *kind,
+rlo__proto_message *rlo__proto_new(rlo__proto_arena *arena, const rlo__proto_kind *kind,
                                    const rlo__proto_message *origin);
 
 /** Returns the values of a field, and their number: of a field that is there
  *  once, 0 if all its bytes are 0. */
-const char *rlo__proto_values(const rlo__field_row *field,
-                              const rlo__proto_message *message,
+const char *rlo__proto_values(const rlo__field_row *field, const rlo__proto_message *message,
                               size_t *out_count);
 
 /** Reads a message. The caller releases *out_origin, on failure too.
  *  @return as the functions rlo_proto_parse_*. */
-RLO_NODISCARD rlo_status rlo__proto_unpack(const void *bytes,
-                                           size_t size_bytes,
+RLO_NODISCARD rlo_status rlo__proto_unpack(const void *bytes, size_t size_bytes,
                                            const rlo__proto_kind *kind,
                                            rlo_proto_origin **out_origin);
 
 /** Writes a message, and checks that it can be read again.
  *  @return as the functions rlo_proto_format_*. */
-RLO_NODISCARD rlo_status rlo__proto_pack(const rlo__proto_message *message,
-                                         void *buffer,
-                                         size_t capacity,
-                                         size_t *out_bytes);
+RLO_NODISCARD rlo_status rlo__proto_pack(const rlo__proto_message *message, void *buffer,
+                                         size_t capacity, size_t *out_bytes);
 
 #endif

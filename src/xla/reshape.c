@@ -8,28 +8,21 @@
 #include "desc/dimension.h"
 #include "relayout/xla/layout_util.h"
 
-static rlo_status check_dims(const int64_t *dims,
-                             int32_t rank,
-                             int64_t *out_product) {
+static rlo_status check_dims(const int64_t *dims, int32_t rank, int64_t *out_product) {
   if (rank < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "sizes of rank %d", rank);
   }
   RLO_TRY(rlo__dims_check(dims, rank));
   if (!rlo__dims_product(dims, rank, out_product)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the product of the sizes does not fit 64 bits");
+    return RLO_FAIL(RLO_OVERFLOW, "the product of the sizes does not fit 64 bits");
   }
   return RLO_OK;
 }
 
 /* Cuts the lists where their products meet. From equal products, the list with
  * the smaller next size advances; both do if the sizes are equal. */
-static void cut(const int64_t *from,
-                int32_t from_rank,
-                const int64_t *to,
-                int32_t to_rank,
-                rlo_common_factor *out_bounds,
-                int32_t *out_count) {
+static void cut(const int64_t *from, int32_t from_rank, const int64_t *to, int32_t to_rank,
+                rlo_common_factor *out_bounds, int32_t *out_count) {
   int32_t i = 0;
   int32_t j = 0;
   int64_t from_product = 1;
@@ -39,11 +32,9 @@ static void cut(const int64_t *from,
   while (i < from_rank || j < to_rank) {
     bool is_level = from_product == to_product;
     bool from_advances =
-        is_level ? i < from_rank && (j == to_rank || from[i] <= to[j])
-                 : from_product < to_product;
-    bool to_advances = is_level
-                           ? j < to_rank && (i == from_rank || to[j] <= from[i])
-                           : to_product < from_product;
+        is_level ? i < from_rank && (j == to_rank || from[i] <= to[j]) : from_product < to_product;
+    bool to_advances =
+        is_level ? j < to_rank && (i == from_rank || to[j] <= from[i]) : to_product < from_product;
     if (from_advances) {
       from_product *= from[i++];
     }
@@ -58,20 +49,12 @@ static void cut(const int64_t *from,
   *out_count = count;
 }
 
-static bool dims_equal(const int64_t *a,
-                       int32_t a_rank,
-                       const int64_t *b,
-                       int32_t b_rank) {
-  return a_rank == b_rank &&
-         (a_rank == 0 || memcmp(a, b, (size_t)a_rank * sizeof a[0]) == 0);
+static bool dims_equal(const int64_t *a, int32_t a_rank, const int64_t *b, int32_t b_rank) {
+  return a_rank == b_rank && (a_rank == 0 || memcmp(a, b, (size_t)a_rank * sizeof a[0]) == 0);
 }
 
-rlo_status rlo_common_factors(const int64_t *from,
-                              int32_t from_rank,
-                              const int64_t *to,
-                              int32_t to_rank,
-                              rlo_common_factor *out_bounds,
-                              int32_t *out_count) {
+rlo_status rlo_common_factors(const int64_t *from, int32_t from_rank, const int64_t *to,
+                              int32_t to_rank, rlo_common_factor *out_bounds, int32_t *out_count) {
   RLO_REQUIRE(out_bounds, out_count);
   RLO_REQUIRE_LIST(from, from_rank);
   RLO_REQUIRE_LIST(to, to_rank);
@@ -83,8 +66,7 @@ rlo_status rlo_common_factors(const int64_t *from,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the sizes make %lld elements on one side and %lld on the "
                     "other",
-                    (long long)from_product,
-                    (long long)to_product);
+                    (long long)from_product, (long long)to_product);
   }
   if (from_product > 0) {
     cut(from, from_rank, to, to_rank, out_bounds, out_count);
@@ -100,11 +82,8 @@ rlo_status rlo_common_factors(const int64_t *from,
   return RLO_OK;
 }
 
-rlo_status rlo_reshape_unmodified_dims(const int64_t *from,
-                                       int32_t from_rank,
-                                       const int64_t *to,
-                                       int32_t to_rank,
-                                       rlo_dimension_pair *out_pairs,
+rlo_status rlo_reshape_unmodified_dims(const int64_t *from, int32_t from_rank, const int64_t *to,
+                                       int32_t to_rank, rlo_dimension_pair *out_pairs,
                                        int32_t *out_count) {
   RLO_REQUIRE(out_pairs, out_count);
   RLO_REQUIRE_LIST(from, from_rank);
@@ -122,14 +101,10 @@ rlo_status rlo_reshape_unmodified_dims(const int64_t *from,
   return RLO_OK;
 }
 
-rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from,
-                                              int32_t from_rank,
-                                              const int64_t *to,
-                                              int32_t to_rank,
-                                              const int32_t *dims,
-                                              int32_t count,
-                                              bool *out_are_kept,
-                                              int32_t *out_to_dims) {
+rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from, int32_t from_rank,
+                                              const int64_t *to, int32_t to_rank,
+                                              const int32_t *dims, int32_t count,
+                                              bool *out_are_kept, int32_t *out_to_dims) {
   RLO_REQUIRE(out_are_kept);
   RLO_REQUIRE_LIST(from, from_rank);
   RLO_REQUIRE_LIST(to, to_rank);
@@ -138,8 +113,7 @@ rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from,
   rlo_dimension_pair pairs[RLO_MAX_RANK];
   int32_t num_pairs = 0;
   int32_t found[RLO_MAX_RANK];
-  RLO_TRY(rlo_reshape_unmodified_dims(
-      from, from_rank, to, to_rank, pairs, &num_pairs));
+  RLO_TRY(rlo_reshape_unmodified_dims(from, from_rank, to, to_rank, pairs, &num_pairs));
   bool are_kept = true;
   for (int32_t i = 0; i < count; ++i) {
     int32_t dim = 0;
@@ -161,10 +135,7 @@ rlo_status rlo_reshape_leaves_dims_unmodified(const int64_t *from,
 }
 
 /* Lists the dimensions that are not kept. False unless all have size 1. */
-static bool list_ones(const int64_t *dims,
-                      int32_t rank,
-                      const bool *is_kept,
-                      int32_t *out_list,
+static bool list_ones(const int64_t *dims, int32_t rank, const bool *is_kept, int32_t *out_list,
                       int32_t *out_count) {
   bool are_ones = true;
   for (int32_t k = 0; k < rank; ++k) {
@@ -176,18 +147,15 @@ static bool list_ones(const int64_t *dims,
   return are_ones;
 }
 
-rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
-                                                int32_t from_rank,
-                                                const int64_t *to,
-                                                int32_t to_rank,
+rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from, int32_t from_rank,
+                                                const int64_t *to, int32_t to_rank,
                                                 rlo_reshape_ones *out_ones) {
   RLO_REQUIRE(out_ones);
   RLO_REQUIRE_LIST(from, from_rank);
   RLO_REQUIRE_LIST(to, to_rank);
   rlo_dimension_pair pairs[RLO_MAX_RANK];
   int32_t count = 0;
-  RLO_TRY(
-      rlo_reshape_unmodified_dims(from, from_rank, to, to_rank, pairs, &count));
+  RLO_TRY(rlo_reshape_unmodified_dims(from, from_rank, to, to_rank, pairs, &count));
   bool from_kept[RLO_MAX_RANK] = {false};
   bool to_kept[RLO_MAX_RANK] = {false};
   for (int32_t p = 0; p < count; ++p) {
@@ -196,9 +164,8 @@ rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
   }
   rlo_reshape_ones ones;
   memset(&ones, 0, sizeof ones);
-  ones.is_only_ones =
-      list_ones(from, from_rank, from_kept, ones.deleted, &ones.num_deleted) &&
-      list_ones(to, to_rank, to_kept, ones.inserted, &ones.num_inserted);
+  ones.is_only_ones = list_ones(from, from_rank, from_kept, ones.deleted, &ones.num_deleted) &&
+                      list_ones(to, to_rank, to_kept, ones.inserted, &ones.num_inserted);
   if (!ones.is_only_ones) {
     memset(&ones, 0, sizeof ones);
   }
@@ -208,8 +175,7 @@ rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
 
 /* Dimensions of a size other than 1, in the order of the result, those of a run
  * that the operand has too as one. */
-static void normalize(const rlo_shape *shape,
-                      const int32_t *permutation,
+static void normalize(const rlo_shape *shape, const int32_t *permutation,
                       rlo_normalized_transpose *out) {
   int32_t first[RLO_MAX_RANK];
   /* The dimension that would continue the run. */
@@ -236,8 +202,7 @@ static void normalize(const rlo_shape *shape,
   }
 }
 
-rlo_status rlo_transpose_normalize(const rlo_shape *shape,
-                                   const int32_t *permutation,
+rlo_status rlo_transpose_normalize(const rlo_shape *shape, const int32_t *permutation,
                                    rlo_normalized_transpose *out_normalized) {
   RLO_REQUIRE(shape, out_normalized);
   RLO_REQUIRE_LIST(permutation, shape->rank);

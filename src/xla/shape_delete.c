@@ -46,9 +46,7 @@ static void walk_steps(remains *r) {
 
 /* Adds the entries of tiles whose steps are kept: those of one tile follow each
  * other, the ones that combine first. */
-static void add_tiles(const remains *r,
-                      const rlo_layout *layout,
-                      rlo_layout *out) {
+static void add_tiles(const remains *r, const rlo_layout *layout, rlo_layout *out) {
   int32_t next_split = 0;
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     const rlo_tile *tile = &layout->tiles[t];
@@ -68,9 +66,7 @@ static void add_tiles(const remains *r,
 }
 
 /* Makes the shape without some dimensions. */
-static rlo_status delete_dims(const rlo_shape *shape,
-                              const bool *keep,
-                              rlo_shape *out,
+static rlo_status delete_dims(const rlo_shape *shape, const bool *keep, rlo_shape *out,
                               remains *r) {
   int32_t from[RLO_MAX_RANK];
   int32_t rank = 0;
@@ -95,9 +91,7 @@ static rlo_status delete_dims(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
-                                 int32_t rank,
-                                 int32_t dim,
+rlo_status rlo_layout_delete_dim(const rlo_layout *layout, int32_t rank, int32_t dim,
                                  rlo_layout *out_layout) {
   RLO_REQUIRE(layout, out_layout);
   RLO_TRY(rlo__dim_find(NULL, dim, rank, &dim));
@@ -140,23 +134,19 @@ static bool add_repair(const remains *r, rlo_layout *layout) {
       room = 1;
     }
   }
-  return fits &&
-         (count == 0 || rlo_layout_add_tile(layout, dims, count) == RLO_OK) &&
+  return fits && (count == 0 || rlo_layout_add_tile(layout, dims, count) == RLO_OK) &&
          (room == 1 || (rlo_layout_add_tile(layout, &one, 1) == RLO_OK &&
                         rlo_layout_add_tile(layout, &room, 1) == RLO_OK));
 }
 
 /* Finds out whether all elements and all slots without element keep their
  * positions. */
-static rlo_status moves_no_byte(const rlo_shape *before,
-                                const rlo_shape *after,
-                                bool *out_answer) {
+static rlo_status moves_no_byte(const rlo_shape *before, const rlo_shape *after, bool *out_answer) {
   rlo_shape_extent old_extent;
   rlo_shape_extent new_extent;
   *out_answer = false;
   RLO_TRY(rlo_shape_measure(before, &old_extent));
-  if (rlo_shape_measure(after, &new_extent) != RLO_OK ||
-      old_extent.slots != new_extent.slots) {
+  if (rlo_shape_measure(after, &new_extent) != RLO_OK || old_extent.slots != new_extent.slots) {
     return RLO_OK;
   }
   return rlo_shape_reshape_is_bitcast(before, after, 0, out_answer);
@@ -166,18 +156,14 @@ static rlo_status moves_no_byte(const rlo_shape *before,
  * size 1 only: mostly as it is; with the tiles as they were, because a tile
  * longer than the rank puts dimensions of size 1 in their place; or repaired.
  */
-static rlo_status keep_in_place(const rlo_shape *before,
-                                const remains *r,
-                                rlo_shape *after) {
+static rlo_status keep_in_place(const rlo_shape *before, const remains *r, rlo_shape *after) {
   enum { AS_IT_IS, WITH_ALL_TILES, REPAIRED, NUM_WAYS };
 
   for (int way = AS_IT_IS; way < NUM_WAYS; ++way) {
     rlo_shape candidate = *after;
     bool is_in_place = way != REPAIRED || add_repair(r, &candidate.layout);
     if (way == WITH_ALL_TILES) {
-      memcpy(candidate.layout.tiles,
-             before->layout.tiles,
-             sizeof candidate.layout.tiles);
+      memcpy(candidate.layout.tiles, before->layout.tiles, sizeof candidate.layout.tiles);
       candidate.layout.num_tiles = before->layout.num_tiles;
     }
     if (is_in_place) {
@@ -194,9 +180,7 @@ static rlo_status keep_in_place(const rlo_shape *before,
                   RLO_MAX_TILES);
 }
 
-rlo_status rlo_shape_filter_dims(const rlo_shape *shape,
-                                 const bool *keep,
-                                 rlo_shape *out_shape) {
+rlo_status rlo_shape_filter_dims(const rlo_shape *shape, const bool *keep, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(keep, shape->rank);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
@@ -215,9 +199,7 @@ rlo_status rlo_shape_filter_dims(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_delete_dims(const rlo_shape *shape,
-                                 const int32_t *dims,
-                                 int32_t count,
+rlo_status rlo_shape_delete_dims(const rlo_shape *shape, const int32_t *dims, int32_t count,
                                  rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(dims, count);
@@ -241,8 +223,7 @@ bool rlo_shape_has_degenerate_dims(const rlo_shape *shape) {
   return false;
 }
 
-rlo_status rlo_shape_drop_degenerate_dims(const rlo_shape *shape,
-                                          rlo_shape *out_shape) {
+rlo_status rlo_shape_drop_degenerate_dims(const rlo_shape *shape, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   bool keep[RLO_MAX_RANK];

@@ -16,8 +16,7 @@ static rlo_status publish(const rlo_shape *shape, rlo_shape *out_shape) {
   return RLO_OK;
 }
 
-rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
-                                  const int32_t *permutation,
+rlo_status rlo_shape_permute_dims(const rlo_shape *shape, const int32_t *permutation,
                                   rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(permutation, shape->rank);
@@ -35,19 +34,18 @@ rlo_status rlo_shape_permute_dims_ignoring_layout(const rlo_shape *shape,
   RLO_REQUIRE(shape, out_shape);
   if (shape->layout.kind == RLO_LAYOUT_STRIDED) {
     RLO_TRY(rlo_shape_validate_unbounded(shape));
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a strided layout has no minor_to_major to keep");
+    return RLO_FAIL(RLO_UNSUPPORTED, "a strided layout has no minor_to_major to keep");
   }
   rlo_shape result;
   RLO_TRY(rlo_shape_permute_dims(shape, permutation, &result));
-  memcpy(result.layout.minor_to_major,
-         shape->layout.minor_to_major,
+  memcpy(result.layout.minor_to_major, shape->layout.minor_to_major,
          sizeof result.layout.minor_to_major);
   return publish(&result, out_shape);
 }
 
-rlo_status rlo_shape_make_descending_with_same_physical_layout(
-    const rlo_shape *shape, rlo_shape *out_shape, int32_t *out_permutation) {
+rlo_status rlo_shape_make_descending_with_same_physical_layout(const rlo_shape *shape,
+                                                               rlo_shape *out_shape,
+                                                               int32_t *out_permutation) {
   RLO_REQUIRE(shape, out_shape);
   int32_t order[RLO_MAX_RANK];
   RLO_TRY(rlo_shape_validate_unbounded(shape));
@@ -62,33 +60,23 @@ rlo_status rlo_shape_make_descending_with_same_physical_layout(
 
 /* New dimensions are the most major ones, or the only new one the most minor.
  */
-static rlo_status insert(const rlo_shape *shape,
-                         int32_t at,
-                         const int64_t *sizes,
-                         int32_t count,
-                         bool is_minor,
-                         rlo_shape *out_shape) {
+static rlo_status insert(const rlo_shape *shape, int32_t at, const int64_t *sizes, int32_t count,
+                         bool is_minor, rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   /* One place more than dimensions: the last is after all of them. */
   if (at < -shape->rank - 1 || at > shape->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "place %d for new dimensions in a shape of rank %d; %d to "
                     "%d are possible",
-                    at,
-                    shape->rank,
-                    -shape->rank - 1,
-                    shape->rank);
+                    at, shape->rank, -shape->rank - 1, shape->rank);
   }
   at += at < 0 ? shape->rank + 1 : 0;
   if (count < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d new dimensions", count);
   }
   if (count > RLO_MAX_RANK - shape->rank) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "rank %d and %d new dimensions are beyond the limit of %d",
-                    shape->rank,
-                    count,
-                    RLO_MAX_RANK);
+    return RLO_FAIL(RLO_UNSUPPORTED, "rank %d and %d new dimensions are beyond the limit of %d",
+                    shape->rank, count, RLO_MAX_RANK);
   }
   bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
   int32_t from[RLO_MAX_RANK];
@@ -114,40 +102,29 @@ static rlo_status insert(const rlo_shape *shape,
   return publish(&result, out_shape);
 }
 
-rlo_status rlo_shape_insert_dims(const rlo_shape *shape,
-                                 int32_t at,
-                                 const int64_t *sizes,
-                                 int32_t count,
-                                 rlo_shape *out_shape) {
+rlo_status rlo_shape_insert_dims(const rlo_shape *shape, int32_t at, const int64_t *sizes,
+                                 int32_t count, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(sizes, count);
   return insert(shape, at, sizes, count, false, out_shape);
 }
 
-rlo_status rlo_shape_prepend_major_dim(const rlo_shape *shape,
-                                       int64_t size,
-                                       rlo_shape *out_shape) {
+rlo_status rlo_shape_prepend_major_dim(const rlo_shape *shape, int64_t size, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   return insert(shape, 0, &size, 1, false, out_shape);
 }
 
-rlo_status rlo_shape_append_major_dim(const rlo_shape *shape,
-                                      int64_t size,
-                                      rlo_shape *out_shape) {
+rlo_status rlo_shape_append_major_dim(const rlo_shape *shape, int64_t size, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   return insert(shape, shape->rank, &size, 1, false, out_shape);
 }
 
-rlo_status rlo_shape_append_minor_dim(const rlo_shape *shape,
-                                      int64_t size,
-                                      rlo_shape *out_shape) {
+rlo_status rlo_shape_append_minor_dim(const rlo_shape *shape, int64_t size, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   return insert(shape, shape->rank, &size, 1, true, out_shape);
 }
 
-static rlo_status move_dim(const rlo_shape *shape,
-                           int32_t dim,
-                           bool to_major,
+static rlo_status move_dim(const rlo_shape *shape, int32_t dim, bool to_major,
                            rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
@@ -157,16 +134,12 @@ static rlo_status move_dim(const rlo_shape *shape,
   return publish(&result, out_shape);
 }
 
-rlo_status rlo_shape_move_dim_to_major(const rlo_shape *shape,
-                                       int32_t dim,
-                                       rlo_shape *out_shape) {
+rlo_status rlo_shape_move_dim_to_major(const rlo_shape *shape, int32_t dim, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   return move_dim(shape, dim, true, out_shape);
 }
 
-rlo_status rlo_shape_move_dim_to_minor(const rlo_shape *shape,
-                                       int32_t dim,
-                                       rlo_shape *out_shape) {
+rlo_status rlo_shape_move_dim_to_minor(const rlo_shape *shape, int32_t dim, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   return move_dim(shape, dim, false, out_shape);
 }
@@ -181,9 +154,7 @@ static int64_t packed_bits(rlo_dtype dtype, bool pack) {
   return pack && rlo_dtype_is_sub_byte(dtype) ? rlo_dtype_value_bits(dtype) : 0;
 }
 
-rlo_status rlo_shape_change_dtype(const rlo_shape *shape,
-                                  rlo_dtype dtype,
-                                  rlo_shape *out_shape) {
+rlo_status rlo_shape_change_dtype(const rlo_shape *shape, rlo_dtype dtype, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
@@ -192,9 +163,7 @@ rlo_status rlo_shape_change_dtype(const rlo_shape *shape,
   return publish(&result, out_shape);
 }
 
-rlo_status rlo_shape_update_element_size(const rlo_shape *shape,
-                                         bool pack,
-                                         rlo_shape *out_shape) {
+rlo_status rlo_shape_update_element_size(const rlo_shape *shape, bool pack, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
@@ -202,8 +171,7 @@ rlo_status rlo_shape_update_element_size(const rlo_shape *shape,
   return publish(&result, out_shape);
 }
 
-rlo_status rlo_shape_device_to_host(const rlo_shape *shape,
-                                    rlo_shape *out_shape) {
+rlo_status rlo_shape_device_to_host(const rlo_shape *shape, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   int32_t order[RLO_MAX_RANK];
@@ -220,35 +188,28 @@ bool rlo_shape_device_is_host(const rlo_shape *shape) {
          rlo_shape_equal_with(shape, &host, RLO_EQUAL_IGNORE_FILL);
 }
 
-rlo_status rlo_shape_without_padding(const rlo_shape *shape,
-                                     rlo_shape *out_shape) {
+rlo_status rlo_shape_without_padding(const rlo_shape *shape, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   rlo_shape result = *shape;
-  memset(result.layout.padded_dimensions,
-         0,
-         sizeof result.layout.padded_dimensions);
+  memset(result.layout.padded_dimensions, 0, sizeof result.layout.padded_dimensions);
   result.layout.has_padded_dimensions = false;
   return publish(&result, out_shape);
 }
 
-rlo_status rlo_shape_with_default_layout(const rlo_shape *shape,
-                                         rlo_shape *out_shape) {
+rlo_status rlo_shape_with_default_layout(const rlo_shape *shape, rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   rlo_shape result = *shape;
   result.layout = rlo_layout_row_major(shape->rank);
   return publish(&result, out_shape);
 }
 
-rlo_status rlo_shape_with_layout_of(const rlo_shape *shape,
-                                    const rlo_shape *layout_of,
+rlo_status rlo_shape_with_layout_of(const rlo_shape *shape, const rlo_shape *layout_of,
                                     rlo_shape *out_shape) {
   RLO_REQUIRE(shape, layout_of, out_shape);
   if (shape->rank != layout_of->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the layout of rank %d cannot be that of rank %d",
-                    layout_of->rank,
-                    shape->rank);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the layout of rank %d cannot be that of rank %d",
+                    layout_of->rank, shape->rank);
   }
   rlo_shape result = *shape;
   result.layout = layout_of->layout;

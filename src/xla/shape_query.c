@@ -13,11 +13,8 @@
 /* Finds bounds of every variable of the map over a box of indices first[k] ..
  * last[k]; exact for variables of a single logical dimension if the box is the
  * whole array. min and max have address->num_vars entries. */
-static void find_bounds(const rlo_address_map *address,
-                        const int64_t *first,
-                        const int64_t *last,
-                        int64_t *min,
-                        int64_t *max) {
+static void find_bounds(const rlo_address_map *address, const int64_t *first, const int64_t *last,
+                        int64_t *min, int64_t *max) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
     min[v] = v < address->rank ? first[v] : 0;
     max[v] = v < address->rank ? last[v] : 0;
@@ -75,8 +72,7 @@ static bool search_box(search *s) {
   int64_t slot = rlo__address_slot(s->address, s->last);
   s->best = slot > s->best ? slot : s->best;
   int32_t k = longest_side(s);
-  if (s->address->rank == 0 || s->first[k] == s->last[k] ||
-      bound_of_box(s) <= s->best) {
+  if (s->address->rank == 0 || s->first[k] == s->last[k] || bound_of_box(s) <= s->best) {
     return true;
   }
   if (--s->parts_left < 0) {
@@ -100,8 +96,7 @@ static bool search_box(search *s) {
 /* Finds the largest slot of an element: halves the box of indices until the
  * best element is as good as the bound of every remaining part. The array has
  * elements. RLO_UNSUPPORTED after too many parts. */
-static rlo_status find_last_slot(const rlo_address_map *address,
-                                 const int64_t *dims,
+static rlo_status find_last_slot(const rlo_address_map *address, const int64_t *dims,
                                  int64_t *out_slot) {
   search s;
   memset(&s, 0, sizeof s);
@@ -122,9 +117,7 @@ static rlo_status find_last_slot(const rlo_address_map *address,
 
 /* Finds the logical dimensions of size > 1 that each variable depends on, as
  * bits. */
-static void find_sources(const rlo_address_map *address,
-                         const int64_t *dims,
-                         uint64_t *sources) {
+static void find_sources(const rlo_address_map *address, const int64_t *dims, uint64_t *sources) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
     bool is_live = v < address->rank && dims[v] > 1;
     sources[v] = is_live ? UINT64_C(1) << v : 0;
@@ -141,11 +134,8 @@ static void find_sources(const rlo_address_map *address,
 
 /* Finds the largest sum of what other dimensions add to a slot.
  * RLO_UNSUPPORTED if a leaf combines the dimension with another one. */
-static rlo_status find_reach(const rlo_address_map *address,
-                             const int64_t *dims,
-                             const uint64_t *sources,
-                             int32_t dimension,
-                             int64_t *out_reach) {
+static rlo_status find_reach(const rlo_address_map *address, const int64_t *dims,
+                             const uint64_t *sources, int32_t dimension, int64_t *out_reach) {
   int64_t min[RLO_ADDRESS_MAP_MAX_VARS];
   int64_t max[RLO_ADDRESS_MAP_MAX_VARS];
   int64_t first[RLO_MAX_RANK] = {0};
@@ -162,8 +152,7 @@ static rlo_status find_reach(const rlo_address_map *address,
       continue;
     }
     if ((sources[v] & own) != 0) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "the tiles combine dimension %d with another one",
+      return RLO_FAIL(RLO_UNSUPPORTED, "the tiles combine dimension %d with another one",
                       dimension);
     }
     *out_reach += max[v] * rlo__abs(address->leaves[p].stride);
@@ -173,14 +162,12 @@ static rlo_status find_reach(const rlo_address_map *address,
 
 /* Returns a number of coordinates of a dimension after which its part of the
  * slots repeats: the product of all that divides it. */
-static int64_t period_of(const rlo_address_map *address,
-                         const uint64_t *sources,
+static int64_t period_of(const rlo_address_map *address, const uint64_t *sources,
                          int32_t dimension) {
   int64_t period = 1;
   for (int32_t s = 0; s < address->num_steps; ++s) {
     const rlo_step *step = &address->steps[s];
-    if (step->kind == RLO_STEP_SPLIT &&
-        (sources[step->whole] >> dimension & 1) != 0) {
+    if (step->kind == RLO_STEP_SPLIT && (sources[step->whole] >> dimension & 1) != 0) {
       period = rlo__mul_capped(period, step->radix);
     }
   }
@@ -194,10 +181,8 @@ static int64_t period_of(const rlo_address_map *address,
  * longer than the reach of the others. The array has elements. RLO_UNSUPPORTED
  * if a leaf combines the dimension with another one, or for too long a period.
  */
-static rlo_status is_most_major(const rlo_address_map *address,
-                                const int64_t *dims,
-                                int32_t dimension,
-                                bool *out_answer) {
+static rlo_status is_most_major(const rlo_address_map *address, const int64_t *dims,
+                                int32_t dimension, bool *out_answer) {
   uint64_t sources[RLO_ADDRESS_MAP_MAX_VARS];
   int64_t reach = 0;
   find_sources(address, dims, sources);
@@ -207,8 +192,7 @@ static rlo_status is_most_major(const rlo_address_map *address,
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the tiles cut dimension %d, and may repeat only after "
                     "more than %lld elements",
-                    dimension,
-                    (long long)rlo__thresholds.shape_period);
+                    dimension, (long long)rlo__thresholds.shape_period);
   }
   int64_t index[RLO_MAX_RANK] = {0};
   int64_t before = rlo__address_slot(address, index);
@@ -222,8 +206,7 @@ static rlo_status is_most_major(const rlo_address_map *address,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_elements_in(const rlo_shape *shape,
-                                 int64_t *out_elements) {
+rlo_status rlo_shape_elements_in(const rlo_shape *shape, int64_t *out_elements) {
   RLO_REQUIRE(shape, out_elements);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
@@ -234,8 +217,7 @@ rlo_status rlo_shape_elements_in(const rlo_shape *shape,
 bool rlo_shape_is_zero_element_array(const rlo_shape *shape) {
   RLO_REQUIRE_OR(false, shape);
   int64_t elements;
-  return rlo__dims_product(shape->dims, shape->rank, &elements) &&
-         elements == 0;
+  return rlo__dims_product(shape->dims, shape->rank, &elements) && elements == 0;
 }
 
 rlo_status rlo_shape_byte_size(const rlo_shape *shape, int64_t *out_bytes) {
@@ -254,8 +236,7 @@ rlo_status rlo_shape_array_size(const rlo_shape *shape, int64_t *out_bytes) {
   return RLO_OK;
 }
 
-rlo_status rlo_shape_array_data_size(const rlo_shape *shape,
-                                     int64_t *out_bytes) {
+rlo_status rlo_shape_array_data_size(const rlo_shape *shape, int64_t *out_bytes) {
   RLO_REQUIRE(shape, out_bytes);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
@@ -298,16 +279,13 @@ bool rlo_shape_is_effective_scalar(const rlo_shape *shape) {
   return rlo_shape_true_rank(shape) == 0;
 }
 
-rlo_status rlo_shape_dimension_number(const rlo_shape *shape,
-                                      int32_t number,
+rlo_status rlo_shape_dimension_number(const rlo_shape *shape, int32_t number,
                                       int32_t *out_dimension) {
   RLO_REQUIRE(shape, out_dimension);
   return rlo__dim_find(NULL, number, shape->rank, out_dimension);
 }
 
-rlo_status rlo_shape_dimension(const rlo_shape *shape,
-                               int32_t number,
-                               int64_t *out_size) {
+rlo_status rlo_shape_dimension(const rlo_shape *shape, int32_t number, int64_t *out_size) {
   RLO_REQUIRE(shape, out_size);
   int32_t dimension = 0;
   RLO_TRY(rlo_shape_dimension_number(shape, number, &dimension));
@@ -315,8 +293,7 @@ rlo_status rlo_shape_dimension(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
-                                               int32_t dimension,
+rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape, int32_t dimension,
                                                bool *out_answer) {
   RLO_REQUIRE(shape, out_answer);
   RLO_TRY(rlo_shape_validate(shape));
@@ -328,8 +305,7 @@ rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
   /* Tiles may not change the positions: then there is an array without. */
   rlo_shape plain = *shape;
   bool is_found = false;
-  RLO_TRY(rlo_shape_align_layout(
-      shape, shape->dims, shape->rank, &is_found, &plain));
+  RLO_TRY(rlo_shape_align_layout(shape, shape->dims, shape->rank, &is_found, &plain));
   rlo_address_map address;
   RLO_TRY(rlo__address_make(&plain, &address));
   return is_most_major(&address, shape->dims, dimension, out_answer);
@@ -340,9 +316,8 @@ bool rlo_shape_last_dim_is_minor_most(const rlo_shape *shape) {
   if (shape->rank == 0) {
     return true;
   }
-  return shape->layout.kind == RLO_LAYOUT_DENSE
-             ? shape->layout.minor_to_major[0] == shape->rank - 1
-             : shape->layout.strides_elems[shape->rank - 1] == 1;
+  return shape->layout.kind == RLO_LAYOUT_DENSE ? shape->layout.minor_to_major[0] == shape->rank - 1
+                                                : shape->layout.strides_elems[shape->rank - 1] == 1;
 }
 
 bool rlo_shape_fits_bounds(const rlo_shape *actual, const rlo_shape *bounds) {
@@ -352,8 +327,7 @@ bool rlo_shape_fits_bounds(const rlo_shape *actual, const rlo_shape *bounds) {
   }
   for (int32_t k = 0; k < actual->rank; ++k) {
     bool has_bound = bounds->dims[k] != RLO_DIM_UNBOUNDED;
-    if (has_bound && (actual->dims[k] == RLO_DIM_UNBOUNDED ||
-                      actual->dims[k] > bounds->dims[k])) {
+    if (has_bound && (actual->dims[k] == RLO_DIM_UNBOUNDED || actual->dims[k] > bounds->dims[k])) {
       return false;
     }
   }

@@ -24,10 +24,7 @@ typedef struct codec {
 
 /* Fields of at most 8 bytes each. Only reading changes them, so that threads
  * may share shapes. */
-static inline void code_list(codec *c,
-                             void *fields,
-                             int32_t count,
-                             size_t bytes) {
+static inline void code_list(codec *c, void *fields, int32_t count, size_t bytes) {
   char *field = fields;
   if (c->sink == NULL && c->source == NULL) {
     const void *others = (const void *)((uintptr_t)fields + c->distance);
@@ -91,21 +88,15 @@ static void code_tail(codec *c, rlo_layout *layout) {
   } else if (c->source != NULL) {
     layout->tail_alignment_elems = c->source[c->count++];
   } else {
-    c->differs |=
-        tail_of(layout) !=
-        tail_of((const rlo_layout *)((uintptr_t)layout + c->distance));
+    c->differs |= tail_of(layout) != tail_of((const rlo_layout *)((uintptr_t)layout + c->distance));
   }
 }
 
 static void code_dense(codec *c, rlo_layout *layout, int32_t rank) {
   code_list(c, layout->minor_to_major, rank, sizeof layout->minor_to_major[0]);
   if (is_counted(c, RLO_EQUAL_IGNORE_PADDING)) {
-    code(c,
-         &layout->has_padded_dimensions,
-         sizeof layout->has_padded_dimensions);
-    code_list(c,
-              layout->padded_dimensions,
-              layout->has_padded_dimensions ? rank : 0,
+    code(c, &layout->has_padded_dimensions, sizeof layout->has_padded_dimensions);
+    code_list(c, layout->padded_dimensions, layout->has_padded_dimensions ? rank : 0,
               sizeof layout->padded_dimensions[0]);
   }
   if (is_counted(c, RLO_EQUAL_IGNORE_FILL)) {
@@ -130,25 +121,13 @@ static void code_unless(codec *c, uint32_t flag, void *field, size_t bytes) {
 
 static void code_layout(codec *c, rlo_layout *layout, int32_t rank) {
   code(c, &layout->kind, sizeof layout->kind);
-  code_unless(c,
-              RLO_EQUAL_IGNORE_ELEMENT_SIZE,
-              &layout->element_size_bits,
+  code_unless(c, RLO_EQUAL_IGNORE_ELEMENT_SIZE, &layout->element_size_bits,
               sizeof layout->element_size_bits);
-  code_unless(c,
-              RLO_EQUAL_IGNORE_MEMORY_SPACE,
-              &layout->memory_space,
-              sizeof layout->memory_space);
-  code_unless(c,
-              RLO_EQUAL_IGNORE_METADATA_PREFIX,
-              &layout->metadata_prefix_bytes,
+  code_unless(c, RLO_EQUAL_IGNORE_MEMORY_SPACE, &layout->memory_space, sizeof layout->memory_space);
+  code_unless(c, RLO_EQUAL_IGNORE_METADATA_PREFIX, &layout->metadata_prefix_bytes,
               sizeof layout->metadata_prefix_bytes);
-  code_unless(c,
-              RLO_EQUAL_IGNORE_INDEX_DTYPE,
-              &layout->index_dtype,
-              sizeof layout->index_dtype);
-  code_unless(c,
-              RLO_EQUAL_IGNORE_POINTER_DTYPE,
-              &layout->pointer_dtype,
+  code_unless(c, RLO_EQUAL_IGNORE_INDEX_DTYPE, &layout->index_dtype, sizeof layout->index_dtype);
+  code_unless(c, RLO_EQUAL_IGNORE_POINTER_DTYPE, &layout->pointer_dtype,
               sizeof layout->pointer_dtype);
   if (layout->kind == RLO_LAYOUT_STRIDED) {
     code_list(c, layout->strides_elems, rank, sizeof layout->strides_elems[0]);
@@ -160,9 +139,7 @@ static void code_layout(codec *c, rlo_layout *layout, int32_t rank) {
 
 static void code_shape(codec *c, rlo_shape *shape) {
   code(c, &shape->rank, sizeof shape->rank);
-  code_unless(c,
-              RLO_EQUAL_IGNORE_ELEMENT_TYPE | RLO_EQUAL_IGNORE_FP_PRECISION,
-              &shape->dtype,
+  code_unless(c, RLO_EQUAL_IGNORE_ELEMENT_TYPE | RLO_EQUAL_IGNORE_FP_PRECISION, &shape->dtype,
               sizeof shape->dtype);
   if (is_counted(c, RLO_EQUAL_IGNORE_DIMENSIONS)) {
     code_list(c, shape->dims, shape->rank, sizeof shape->dims[0]);
@@ -175,8 +152,7 @@ static void code_shape(codec *c, rlo_shape *shape) {
   }
 }
 
-size_t rlo__shape_record(const rlo_shape *shape,
-                         int64_t out_record[RLO__SHAPE_RECORD_MAX]) {
+size_t rlo__shape_record(const rlo_shape *shape, int64_t out_record[RLO__SHAPE_RECORD_MAX]) {
   codec c = {.sink = out_record};
   code_shape(&c, (rlo_shape *)(uintptr_t)shape);
   return c.count;
@@ -190,9 +166,7 @@ void rlo__shape_from_record(const int64_t *record, rlo_shape *out_shape) {
 
 /* -------------------------------------------------------- equality and hash */
 
-bool rlo_layout_equal_with(const rlo_layout *a,
-                           const rlo_layout *b,
-                           int32_t rank,
+bool rlo_layout_equal_with(const rlo_layout *a, const rlo_layout *b, int32_t rank,
                            uint32_t ignore) {
   RLO_REQUIRE_OR(false, a, b);
   codec c = {.distance = (uintptr_t)b - (uintptr_t)a, .ignore = ignore};
@@ -205,29 +179,22 @@ bool rlo_layout_equal(const rlo_layout *a, const rlo_layout *b, int32_t rank) {
 }
 
 bool rlo_shape_same_dims(const rlo_shape *a, const rlo_shape *b) {
-  return rlo_shape_equal_with(a,
-                              b,
-                              RLO_EQUAL_IGNORE_LAYOUT |
-                                  RLO_EQUAL_IGNORE_ELEMENT_TYPE |
+  return rlo_shape_equal_with(a, b,
+                              RLO_EQUAL_IGNORE_LAYOUT | RLO_EQUAL_IGNORE_ELEMENT_TYPE |
                                   RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS);
 }
 
-bool rlo_shape_same_dtype_ignoring_fp_precision(const rlo_shape *a,
-                                                const rlo_shape *b) {
+bool rlo_shape_same_dtype_ignoring_fp_precision(const rlo_shape *a, const rlo_shape *b) {
   RLO_REQUIRE_OR(false, a, b);
   return a->dtype == b->dtype ||
          (rlo_dtype_is_floating(a->dtype) && rlo_dtype_is_floating(b->dtype));
 }
 
-bool rlo_shape_equal_with(const rlo_shape *a,
-                          const rlo_shape *b,
-                          uint32_t ignore) {
+bool rlo_shape_equal_with(const rlo_shape *a, const rlo_shape *b, uint32_t ignore) {
   RLO_REQUIRE_OR(false, a, b);
-  const bool is_precision_ignored =
-      (ignore & RLO_EQUAL_IGNORE_FP_PRECISION) != 0 &&
-      (ignore & RLO_EQUAL_IGNORE_ELEMENT_TYPE) == 0;
-  if (is_precision_ignored &&
-      !rlo_shape_same_dtype_ignoring_fp_precision(a, b)) {
+  const bool is_precision_ignored = (ignore & RLO_EQUAL_IGNORE_FP_PRECISION) != 0 &&
+                                    (ignore & RLO_EQUAL_IGNORE_ELEMENT_TYPE) == 0;
+  if (is_precision_ignored && !rlo_shape_same_dtype_ignoring_fp_precision(a, b)) {
     return false;
   }
   codec c = {.distance = (uintptr_t)b - (uintptr_t)a, .ignore = ignore};
@@ -240,13 +207,10 @@ bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b) {
 }
 
 bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b) {
-  return rlo_shape_equal_with(
-      a, b, RLO_EQUAL_IGNORE_LAYOUT | RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS);
+  return rlo_shape_equal_with(a, b, RLO_EQUAL_IGNORE_LAYOUT | RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS);
 }
 
-static uint64_t hash_record(uint64_t seed,
-                            const int64_t *record,
-                            size_t count) {
+static uint64_t hash_record(uint64_t seed, const int64_t *record, size_t count) {
   rlo__hash hash = rlo__hash_init(seed);
   for (size_t i = 0; i < count; ++i) {
     rlo__hash_i64(&hash, record[i]);

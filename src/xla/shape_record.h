@@ -13,8 +13,7 @@
  */
 
 /** The most numbers of a record: fields of less than 8 bytes take 8. */
-#define RLO__SHAPE_RECORD_MAX \
-  (sizeof(rlo_shape) / sizeof(int64_t) + (size_t)3 * RLO_MAX_RANK)
+#define RLO__SHAPE_RECORD_MAX (sizeof(rlo_shape) / sizeof(int64_t) + (size_t)3 * RLO_MAX_RANK)
 
 /**
  * Writes the record of a shape for which rlo_shape_validate_unbounded holds.
@@ -22,8 +21,7 @@
  * are left out.
  * @return the number of numbers.
  */
-size_t rlo__shape_record(const rlo_shape *shape,
-                         int64_t out_record[RLO__SHAPE_RECORD_MAX]);
+size_t rlo__shape_record(const rlo_shape *shape, int64_t out_record[RLO__SHAPE_RECORD_MAX]);
 
 /** Reads the output of rlo__shape_record; what was left out is zero. */
 void rlo__shape_from_record(const int64_t *record, rlo_shape *out_shape);

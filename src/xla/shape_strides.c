@@ -9,10 +9,8 @@
 #include "relayout/xla/layout_util.h"
 
 /* Tiles may not change the positions: then another layout has the strides. */
-rlo_status rlo_shape_strides(const rlo_shape *shape,
-                             bool *out_is_strided,
-                             int64_t *out_strides_elems,
-                             int64_t *out_offset_elems) {
+rlo_status rlo_shape_strides(const rlo_shape *shape, bool *out_is_strided,
+                             int64_t *out_strides_elems, int64_t *out_offset_elems) {
   RLO_REQUIRE(shape, out_is_strided, out_offset_elems);
   RLO_REQUIRE_LIST(out_strides_elems, shape->rank);
   rlo_shape_extent extent;
@@ -24,8 +22,7 @@ rlo_status rlo_shape_strides(const rlo_shape *shape,
     RLO_TRY(rlo__address_make(shape, &address));
   }
   if (address.num_steps > 0) {
-    RLO_TRY(rlo_shape_align_layout(
-        shape, shape->dims, shape->rank, &is_strided, &untiled));
+    RLO_TRY(rlo_shape_align_layout(shape, shape->dims, shape->rank, &is_strided, &untiled));
   }
   if (address.num_steps > 0 && is_strided) {
     RLO_TRY(rlo__address_make(&untiled, &address));
@@ -40,12 +37,10 @@ rlo_status rlo_shape_strides(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_to_strides(const rlo_shape *shape,
-                                int64_t *out_strides_elems,
+rlo_status rlo_shape_to_strides(const rlo_shape *shape, int64_t *out_strides_elems,
                                 int64_t *out_offset_elems) {
   bool is_strided = false;
-  RLO_TRY(rlo_shape_strides(
-      shape, &is_strided, out_strides_elems, out_offset_elems));
+  RLO_TRY(rlo_shape_strides(shape, &is_strided, out_strides_elems, out_offset_elems));
   if (!is_strided) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the tiles of the layout leave no stride for each "
@@ -54,9 +49,7 @@ rlo_status rlo_shape_to_strides(const rlo_shape *shape,
   return RLO_OK;
 }
 
-static rlo_status byte_strides(const rlo_shape *shape,
-                               int64_t element_bits,
-                               bool *out_is_strided,
+static rlo_status byte_strides(const rlo_shape *shape, int64_t element_bits, bool *out_is_strided,
                                int64_t *out_bytes) {
   int64_t strides[RLO_MAX_RANK];
   int64_t offset;
@@ -78,8 +71,7 @@ static rlo_status byte_strides(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
-                                  bool *out_is_strided,
+rlo_status rlo_shape_byte_strides(const rlo_shape *shape, bool *out_is_strided,
                                   int64_t *out_bytes) {
   RLO_REQUIRE(shape, out_is_strided);
   RLO_REQUIRE_LIST(out_bytes, shape->rank);
@@ -88,11 +80,9 @@ rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
   return byte_strides(shape, extent.element_bits, out_is_strided, out_bytes);
 }
 
-rlo_status rlo_shape_unpacked_byte_strides(const rlo_shape *shape,
-                                           bool *out_is_strided,
+rlo_status rlo_shape_unpacked_byte_strides(const rlo_shape *shape, bool *out_is_strided,
                                            int64_t *out_bytes) {
   RLO_REQUIRE(shape, out_is_strided);
   RLO_REQUIRE_LIST(out_bytes, shape->rank);
-  return byte_strides(
-      shape, rlo_dtype_storage_bits(shape->dtype), out_is_strided, out_bytes);
+  return byte_strides(shape, rlo_dtype_storage_bits(shape->dtype), out_is_strided, out_bytes);
 }

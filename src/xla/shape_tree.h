@@ -33,24 +33,19 @@ const char *rlo__shape_kind_name(int32_t kind);
 
 /** Makes a tuple with room for so many elements, which are NULL.
  *  @return RLO_OK; RLO_UNSUPPORTED; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__tree_begin_tuple(int64_t num_elements,
-                                               rlo_shape_tree **out_tree);
+RLO_NODISCARD rlo_status rlo__tree_begin_tuple(int64_t num_elements, rlo_shape_tree **out_tree);
 
 /** Gives a tuple with all of its elements to the caller, or releases it if
  *  `status` is a failure or it is beyond a limit. */
-RLO_NODISCARD rlo_status rlo__tree_finish_tuple(rlo_status status,
-                                                rlo_shape_tree *tuple,
+RLO_NODISCARD rlo_status rlo__tree_finish_tuple(rlo_status status, rlo_shape_tree *tuple,
                                                 rlo_shape_tree **out_tree);
 
 /** As rlo_program_shape_create, with a name for the first `num_names`
  *  parameters. */
-RLO_NODISCARD rlo_status
-rlo__program_shape_create(rlo_shape_tree *const *parameters,
-                          int64_t num_parameters,
-                          const char *const *names,
-                          int64_t num_names,
-                          rlo_shape_tree *result,
-                          rlo_program_shape **out_program);
+RLO_NODISCARD rlo_status rlo__program_shape_create(rlo_shape_tree *const *parameters,
+                                                   int64_t num_parameters, const char *const *names,
+                                                   int64_t num_names, rlo_shape_tree *result,
+                                                   rlo_program_shape **out_program);
 
 /** Checks numbers against the limits of shape_tree.h.
  *  @return RLO_OK; RLO_UNSUPPORTED. */
@@ -58,8 +53,7 @@ RLO_NODISCARD rlo_status rlo__tree_check(int64_t num_nodes, int32_t depth);
 
 /** Makes a leaf. `shape` is valid for an array or a buffer, else NULL.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__tree_make_leaf(rlo_shape_kind kind,
-                                             const rlo_shape *shape,
+RLO_NODISCARD rlo_status rlo__tree_make_leaf(rlo_shape_kind kind, const rlo_shape *shape,
                                              rlo_shape_tree **out_tree);
 
 /** Reads the shape of an array or a buffer. */
@@ -67,8 +61,6 @@ void rlo__tree_get_shape(const rlo_shape_tree *leaf, rlo_shape *out_shape);
 
 /** Prefixes the message of the last failure with "subshape {1,0}: ", the path
  * of `count` entries; the root has none. Returns `status`. */
-rlo_status rlo__tree_prefix(rlo_status status,
-                            const int64_t *path,
-                            int32_t count);
+rlo_status rlo__tree_prefix(rlo_status status, const int64_t *path, int32_t count);
 
 #endif

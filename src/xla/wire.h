@@ -20,19 +20,18 @@ static inline int32_t rlo__narrow_count(size_t count) {
 }
 
 /** As rlo_layout_from_minor_to_major. */
-RLO_NODISCARD static inline rlo_status rlo__layout_from_wire(
-    const int64_t *minor_to_major, size_t rank, rlo_layout *out_layout) {
+RLO_NODISCARD static inline rlo_status rlo__layout_from_wire(const int64_t *minor_to_major,
+                                                             size_t rank, rlo_layout *out_layout) {
   int32_t ours[RLO_MAX_RANK];
   for (size_t i = 0; i < rank && i < RLO_MAX_RANK; ++i) {
     ours[i] = rlo__narrow(minor_to_major[i]);
   }
-  return rlo_layout_from_minor_to_major(
-      ours, rlo__narrow_count(rank), out_layout);
+  return rlo_layout_from_minor_to_major(ours, rlo__narrow_count(rank), out_layout);
 }
 
 /** As rlo_layout_add_tile. Combined dimensions are RLO_TILE_COMBINE or -1. */
-RLO_NODISCARD static inline rlo_status rlo__layout_add_wire_tile(
-    rlo_layout *layout, const int64_t *dims, size_t rank) {
+RLO_NODISCARD static inline rlo_status rlo__layout_add_wire_tile(rlo_layout *layout,
+                                                                 const int64_t *dims, size_t rank) {
   int64_t ours[RLO_MAX_TILE_RANK];
   for (size_t k = 0; k < rank && k < RLO_MAX_TILE_RANK; ++k) {
     ours[k] = dims[k] == -1 ? RLO_TILE_COMBINE : dims[k];

@@ -29,9 +29,7 @@ static void setup(void) {
   ck_assert(bench_case_add(&list, &padded));
   problem = calloc(1, sizeof *problem);
   ck_assert_ptr_nonnull(problem);
-  expect_ok(rlo_relayout_lower(&list.items[0].src,
-                               &list.items[0].dst,
-                               list.items[0].permutation,
+  expect_ok(rlo_relayout_lower(&list.items[0].src, &list.items[0].dst, list.items[0].permutation,
                                problem));
   ck_assert_int_eq(problem->dst_bytes, 4 * 8 * 2);
   for (size_t i = 0; i < sizeof src; ++i) {
@@ -59,12 +57,9 @@ RLO_TEST(test_bench_case__grows_by_the_largest_extent) {
     const char *dims;
     double factor;
     const char *grown;
-  } table[] = {{"7225,7225", 2, "14441,7225"},
-               {"7264,7264", 8, "58112,7264"},
-               {"1048576,4,4", 4, "4194304,4,4"},
-               {"448,224,224,3", 1, "448,224,224,3"},
-               {"448,224,224,3", 2, "896,224,224,3"},
-               {"5,3", 8, "5,3"}};
+  } table[] = {{"7225,7225", 2, "14441,7225"},        {"7264,7264", 8, "58112,7264"},
+               {"1048576,4,4", 4, "4194304,4,4"},     {"448,224,224,3", 1, "448,224,224,3"},
+               {"448,224,224,3", 2, "896,224,224,3"}, {"5,3", 8, "5,3"}};
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
     bench_numbers dims;
@@ -105,8 +100,7 @@ RLO_TEST(test_bench_verify__refuses_a_byte_behind_the_end) {
 }
 
 /** Two arrays side by side. */
-static rlo_status side_by_side(const rlo_shape *operand,
-                               rlo_chain **out_chain) {
+static rlo_status side_by_side(const rlo_shape *operand, rlo_chain **out_chain) {
   expect_ok(rlo_chain_create(operand, out_chain));
   rlo_chain *other = test_chain_of(operand);
   const rlo_chain *others[] = {other};
@@ -131,17 +125,14 @@ RLO_TEST(test_bench_verify__looks_at_each_operand_of_a_chain) {
   ck_assert(bench_case_lower(item, problems));
   for (int32_t i = 0; i < ROWS; ++i) {
     for (int32_t n = 0; n < 2; ++n) {
-      memcpy(
-          dst + (2 * i + n) * COLUMNS, src + (n * ROWS + i) * COLUMNS, COLUMNS);
+      memcpy(dst + (2 * i + n) * COLUMNS, src + (n * ROWS + i) * COLUMNS, COLUMNS);
     }
   }
-  memset(
-      dst + (ptrdiff_t)2 * ROWS * COLUMNS, BENCH_SENTINEL, BENCH_GUARD_BYTES);
+  memset(dst + (ptrdiff_t)2 * ROWS * COLUMNS, BENCH_SENTINEL, BENCH_GUARD_BYTES);
   ck_assert_msg(bench_verify(item, problems, src, dst, reason), "%s", reason);
   for (int32_t i = 0; i < 2 * ROWS * COLUMNS; ++i) {
     dst[i] ^= 0x10;
-    ck_assert_msg(!bench_verify(item, problems, src, dst, reason),
-                  "byte %d was not looked at",
+    ck_assert_msg(!bench_verify(item, problems, src, dst, reason), "byte %d was not looked at",
                   (int)i);
     dst[i] ^= 0x10;
   }
@@ -157,9 +148,7 @@ RLO_TEST(test_bench_case__scales_and_keeps_what_is_odd) {
   ck_assert_int_eq(dims.values[1] & (dims.values[1] - 1), 0);
 }
 
-static bench_plain reduce(const char *dims,
-                          const char *permutation,
-                          const char *src_layout) {
+static bench_plain reduce(const char *dims, const char *permutation, const char *src_layout) {
   bench_case_list one = {.size_factor = 1.0};
   const bench_case_spec spec = {.name = "plain",
                                 .dtype = "f32",

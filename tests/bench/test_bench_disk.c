@@ -18,10 +18,8 @@ static bench_case_list list;
 static rlo_problem problem;
 
 static void setup(void) {
-  static const bench_case_spec spec = {.name = "transposed",
-                                       .dtype = "u16",
-                                       .dims = "600,801",
-                                       .permutation = "1,0"};
+  static const bench_case_spec spec = {
+      .name = "transposed", .dtype = "u16", .dims = "600,801", .permutation = "1,0"};
   strcpy(folder, "/tmp/relayout-test-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(folder));
   snprintf(from, sizeof from, "%s/from", folder);
@@ -69,8 +67,7 @@ RLO_TEST(test_bench_disk__sums_see_value_order_and_length) {
   ck_assert_int_eq(made.bytes, LARGE_BYTES);
   bench_sum sum = sum_of(from);
   ck_assert(bench_sum_equal(&made, &sum));
-  static const off_t places[] = {
-      0, 7, 8, 31, 32, 4095, 4 << 20, LARGE_BYTES - 26, LARGE_BYTES - 1};
+  static const off_t places[] = {0, 7, 8, 31, 32, 4095, 4 << 20, LARGE_BYTES - 26, LARGE_BYTES - 1};
   for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
     flip(from, places[i]);
     sum = sum_of(from);

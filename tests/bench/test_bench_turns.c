@@ -16,20 +16,16 @@ static bench_move move;
 static int32_t num_runs;
 
 static void setup(void) {
-  static const bench_case_spec spec = {.name = "transposed",
-                                       .dtype = "f32",
-                                       .dims = "5,3",
-                                       .permutation = "1,0"};
+  static const bench_case_spec spec = {
+      .name = "transposed", .dtype = "f32", .dims = "5,3", .permutation = "1,0"};
   list = (bench_case_list){.size_factor = 1.0};
   ck_assert(bench_case_add(&list, &spec));
   ck_assert(bench_case_lower(&list.items[0], &problem));
   for (size_t i = 0; i < sizeof src; ++i) {
     src[i] = (uint8_t)(i * 7 + 1);
   }
-  arena =
-      (bench_arena){.is_host_memory = true, .host_src = src, .host_dst = dst};
-  move = (bench_move){
-      .arena = &arena, .item = &list.items[0], .problem = &problem};
+  arena = (bench_arena){.is_host_memory = true, .host_src = src, .host_dst = dst};
+  move = (bench_move){.arena = &arena, .item = &list.items[0], .problem = &problem};
   num_runs = 0;
 }
 
@@ -76,10 +72,8 @@ static const bench_peer wrong = {
     .name = "wrong", .create = create, .run = run_wrong, .release = release};
 static const bench_peer beyond = {
     .name = "beyond", .create = create, .run = run_beyond, .release = release};
-static const bench_peer unable = {.name = "unable",
-                                  .create = create_nothing,
-                                  .run = run_wrong,
-                                  .release = release};
+static const bench_peer unable = {
+    .name = "unable", .create = create_nothing, .run = run_wrong, .release = release};
 
 RLO_TEST(test_bench_turns__times_those_who_can) {
   const bench_peer *const peers[] = {&right, &unable, &right};

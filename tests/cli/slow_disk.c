@@ -36,10 +36,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES(row)                                                             \
-  row(open) row(read) row(pread) row(write) row(pwrite) row(fsync) row(rename) \
-      row(ftruncate) row(fallocate) row(mkdir) row(mmap) row(close)            \
-          row(malloc)
+#define NAMES(row)                                                                            \
+  row(open) row(read) row(pread) row(write) row(pwrite) row(fsync) row(rename) row(ftruncate) \
+      row(fallocate) row(mkdir) row(mmap) row(close) row(malloc)
 
 #define NUMBER_OF(name) CALL_##name,
 #define TEXT_OF(name)   #name,
@@ -75,16 +74,14 @@ static int number(const char *name) {
 static int note_object(struct dl_phdr_info *object, size_t bytes, void *none) {
   (void)bytes;
   (void)none;
-  if (object->dlpi_name[0] != '\0' &&
-      strstr(object->dlpi_name, "librelayout") == NULL) {
+  if (object->dlpi_name[0] != '\0' && strstr(object->dlpi_name, "librelayout") == NULL) {
     return 0;
   }
   for (int k = 0; k < object->dlpi_phnum && num_objects < MAX_OBJECTS; ++k) {
     const ElfW(Phdr) *part = &object->dlpi_phdr[k];
     if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0) {
       objects[num_objects].begin = object->dlpi_addr + part->p_vaddr;
-      objects[num_objects++].end =
-          object->dlpi_addr + part->p_vaddr + part->p_memsz;
+      objects[num_objects++].end = object->dlpi_addr + part->p_vaddr + part->p_memsz;
     }
   }
   return 0;
@@ -93,19 +90,12 @@ static int note_object(struct dl_phdr_info *object, size_t bytes, void *none) {
 /* A file of numbers that all processes share; NULL if it is not given. */
 static void *share(const char *name, size_t bytes) {
   const char *path = getenv(name);
-  long descriptor =
-      path == NULL ? -1
-                   : syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+  long descriptor = path == NULL ? -1 : syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
   if (descriptor < 0) {
     return NULL;
   }
-  void *memory = (void *)syscall(SYS_mmap,
-                                 NULL,
-                                 bytes,
-                                 PROT_READ | PROT_WRITE,
-                                 MAP_SHARED,
-                                 descriptor,
-                                 0L);
+  void *memory =
+      (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0L);
   syscall(SYS_close, descriptor);
   return memory == MAP_FAILED ? NULL : memory;
 }
@@ -119,8 +109,7 @@ __attribute__((constructor)) static void begin(void) {
     size_t length = strcspn(wanted, ":");
     char *end = NULL;
     for (int k = 0; k < NUM_CALLS; ++k) {
-      if (strlen(call_names[k]) == length &&
-          strncmp(call_names[k], wanted, length) == 0) {
+      if (strlen(call_names[k]) == length && strncmp(call_names[k], wanted, length) == 0) {
         fault.call = k;
       }
     }
@@ -128,13 +117,8 @@ __attribute__((constructor)) static void begin(void) {
     fault.is_sticky = *end == '+';
     fault.error = atoi(end + (fault.is_sticky ? 2 : 1));
     if (counts == NULL) {
-      counts = (_Atomic(long) *)syscall(SYS_mmap,
-                                        NULL,
-                                        4096L,
-                                        PROT_READ | PROT_WRITE,
-                                        MAP_SHARED | MAP_ANONYMOUS,
-                                        -1L,
-                                        0L);
+      counts = (_Atomic(long) *)syscall(SYS_mmap, NULL, 4096L, PROT_READ | PROT_WRITE,
+                                        MAP_SHARED | MAP_ANONYMOUS, -1L, 0L);
     }
   }
   calls = counts;
@@ -144,15 +128,14 @@ __attribute__((constructor)) static void begin(void) {
 static bool fails(int call, const void *caller) {
   bool is_ours = false;
   for (int k = 0; k < num_objects; ++k) {
-    is_ours = is_ours || ((uintptr_t)caller >= objects[k].begin &&
-                          (uintptr_t)caller < objects[k].end);
+    is_ours =
+        is_ours || ((uintptr_t)caller >= objects[k].begin && (uintptr_t)caller < objects[k].end);
   }
   if (calls == NULL || !is_ours) {
     return false;
   }
   long n = atomic_fetch_add(&calls[call], 1) + 1;
-  return call == fault.call &&
-         (n == fault.nth || (fault.is_sticky && n > fault.nth));
+  return call == fault.call && (n == fault.nth || (fault.is_sticky && n > fault.nth));
 }
 
 /* True if a call fails with an error. */
@@ -161,10 +144,7 @@ static bool fails(int call, const void *caller) {
    (errno = fault.error, true))
 
 /* The same of a transfer, of which the error 0 leaves one byte of two. */
-static bool transfer_fails(int call,
-                           const void *caller,
-                           int descriptor,
-                           size_t *bytes) {
+static bool transfer_fails(int call, const void *caller, int descriptor, size_t *bytes) {
   if (descriptor <= STDERR_FILENO || !fails(call, caller)) {
     return false;
   }
@@ -177,8 +157,7 @@ static bool transfer_fails(int call,
 }
 
 #define TRANSFER_FAILS(name, descriptor, bytes) \
-  transfer_fails(                               \
-      CALL_##name, __builtin_return_address(0), (descriptor), &(bytes))
+  transfer_fails(CALL_##name, __builtin_return_address(0), (descriptor), &(bytes))
 
 /* ------------------------------------------------------------------- files */
 
@@ -191,8 +170,7 @@ int open64(const char *path, int flags, ...) {
   va_start(arguments, flags);
   mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return FAILS(open) ? -1
-                     : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+  return FAILS(open) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 int openat64(int directory, const char *path, int flags, ...) {
@@ -200,8 +178,7 @@ int openat64(int directory, const char *path, int flags, ...) {
   va_start(arguments, flags);
   mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return FAILS(open) ? -1
-                     : (int)syscall(SYS_openat, directory, path, flags, mode);
+  return FAILS(open) ? -1 : (int)syscall(SYS_openat, directory, path, flags, mode);
 }
 
 int close(int descriptor) {
@@ -215,9 +192,7 @@ int close(int descriptor) {
 }
 
 ssize_t read(int descriptor, void *data, size_t bytes) {
-  return TRANSFER_FAILS(read, descriptor, bytes)
-             ? -1
-             : syscall(SYS_read, descriptor, data, bytes);
+  return TRANSFER_FAILS(read, descriptor, bytes) ? -1 : syscall(SYS_read, descriptor, data, bytes);
 }
 
 ssize_t pread64(int descriptor, void *data, size_t bytes, off64_t at) {
@@ -226,26 +201,19 @@ ssize_t pread64(int descriptor, void *data, size_t bytes, off64_t at) {
              : syscall(SYS_pread64, descriptor, data, bytes, at);
 }
 
-ssize_t preadv64(int descriptor,
-                 const struct iovec *parts,
-                 int count,
-                 off64_t at) {
+ssize_t preadv64(int descriptor, const struct iovec *parts, int count, off64_t at) {
   size_t bytes = 2;
   if (TRANSFER_FAILS(pread, descriptor, bytes)) {
     return -1;
   }
-  return bytes == 2 ? syscall(SYS_preadv, descriptor, parts, count, at, 0L)
-                    : syscall(SYS_pread64,
-                              descriptor,
-                              parts[0].iov_base,
-                              (parts[0].iov_len + 1) / 2,
-                              at);
+  return bytes == 2
+             ? syscall(SYS_preadv, descriptor, parts, count, at, 0L)
+             : syscall(SYS_pread64, descriptor, parts[0].iov_base, (parts[0].iov_len + 1) / 2, at);
 }
 
 ssize_t write(int descriptor, const void *data, size_t bytes) {
-  return TRANSFER_FAILS(write, descriptor, bytes)
-             ? -1
-             : syscall(SYS_write, descriptor, data, bytes);
+  return TRANSFER_FAILS(write, descriptor, bytes) ? -1
+                                                  : syscall(SYS_write, descriptor, data, bytes);
 }
 
 /* Waits while the test holds all writes but the first. */
@@ -253,8 +221,7 @@ static void wait_for_test(void) {
   static atomic_int num_begun;
   static const struct timespec pause_time = {.tv_nsec = 1000000};
   const char *hold = getenv("SLOW_DISK_HOLD");
-  if (hold == NULL ||
-      atomic_fetch_add(&num_begun, 1) < number("SLOW_DISK_FREE")) {
+  if (hold == NULL || atomic_fetch_add(&num_begun, 1) < number("SLOW_DISK_FREE")) {
     return;
   }
   while (access(hold, F_OK) == 0) {
@@ -277,10 +244,8 @@ ssize_t pwrite64(int descriptor, const void *data, size_t bytes, off64_t at) {
   }
   if (n == number("SLOW_DISK_FLIP")) {
     const size_t middle = bytes / 2;
-    unsigned char flipped =
-        (unsigned char)~((const unsigned char *)data)[middle];
-    (void)!syscall(
-        SYS_pwrite64, descriptor, &flipped, 1L, at + (off64_t)middle);
+    unsigned char flipped = (unsigned char)~((const unsigned char *)data)[middle];
+    (void)!syscall(SYS_pwrite64, descriptor, &flipped, 1L, at + (off64_t)middle);
   }
   return written;
 }
@@ -311,8 +276,7 @@ int fdatasync(int descriptor) {
 }
 
 int renameat(int from, const char *old, int to, const char *new) {
-  return FAILS(rename) ? -1
-                       : (int)syscall(SYS_renameat2, from, old, to, new, 0);
+  return FAILS(rename) ? -1 : (int)syscall(SYS_renameat2, from, old, to, new, 0);
 }
 
 int ftruncate64(int descriptor, off64_t bytes) {
@@ -320,20 +284,16 @@ int ftruncate64(int descriptor, off64_t bytes) {
 }
 
 int fallocate64(int descriptor, int mode, off64_t at, off64_t bytes) {
-  return FAILS(fallocate)
-             ? -1
-             : (int)syscall(SYS_fallocate, descriptor, mode, at, bytes);
+  return FAILS(fallocate) ? -1 : (int)syscall(SYS_fallocate, descriptor, mode, at, bytes);
 }
 
 int mkdir(const char *path, mode_t mode) {
   return FAILS(mkdir) ? -1 : (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
 }
 
-void *mmap64(
-    void *at, size_t bytes, int prot, int flags, int descriptor, off64_t from) {
+void *mmap64(void *at, size_t bytes, int prot, int flags, int descriptor, off64_t from) {
   return FAILS(mmap) ? MAP_FAILED
-                     : (void *)syscall(
-                           SYS_mmap, at, bytes, prot, flags, descriptor, from);
+                     : (void *)syscall(SYS_mmap, at, bytes, prot, flags, descriptor, from);
 }
 
 /* ------------------------------------------------------------------ memory */
@@ -369,8 +329,7 @@ int clock_gettime(clockid_t clock, struct timespec *out) {
   static atomic_long start;
   long result = syscall(SYS_clock_gettime, clock, out);
   int factor = number("SLOW_DISK_CLOCK");
-  if (result != 0 || clock != CLOCK_MONOTONIC || factor <= 1 ||
-      gettid() == getpid()) {
+  if (result != 0 || clock != CLOCK_MONOTONIC || factor <= 1 || gettid() == getpid()) {
     return (int)result;
   }
   long nanos = out->tv_sec * 1000000000L + out->tv_nsec;

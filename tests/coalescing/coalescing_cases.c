@@ -20,12 +20,7 @@
  * asked for. Sizes are those of the benchmarks.
  */
 
-enum {
-  SAMPLE_GROUPS = 24,
-  MAX_COMMAND = 16384,
-  SLOT_BYTES = 128,
-  PAGE_BYTES = 4096
-};
+enum { SAMPLE_GROUPS = 24, MAX_COMMAND = 16384, SLOT_BYTES = 128, PAGE_BYTES = 4096 };
 
 static rlo_problem problem;
 static rlo__launch launch;
@@ -50,15 +45,10 @@ static void write_source(const rlo__program_spec *spec, const char *path) {
   FILE *file = fopen(path, "w");
   ck_assert_ptr_nonnull(file);
   fwrite(spec->source, 1, spec->source_bytes, file);
-  fprintf(file,
-          "\nvoid rlo_run(__global const void *__global const *a) {\n  %s(",
+  fprintf(file, "\nvoid rlo_run(__global const void *__global const *a) {\n  %s(",
           spec->kernel_name);
   for (int32_t n = 0; n < launch.num_arguments; ++n) {
-    fprintf(file,
-            "%s%s *)a[%d]",
-            n == 0 ? "" : ", ",
-            casts[launch.arguments[n].kind],
-            (int)n);
+    fprintf(file, "%s%s *)a[%d]", n == 0 ? "" : ", ", casts[launch.arguments[n].kind], (int)n);
   }
   fprintf(file, ");\n}\n");
   ck_assert_int_eq(fclose(file), 0);
@@ -66,45 +56,32 @@ static void write_source(const rlo__program_spec *spec, const char *path) {
 
 /* Compiles without the optimisations that join accesses: they differ from
  * device to device. */
-static void compile(const rlo__program_spec *spec,
-                    const char *source,
-                    const char *library) {
+static void compile(const rlo__program_spec *spec, const char *source, const char *library) {
   char command[MAX_COMMAND];
-  int length = snprintf(command,
-                        sizeof command,
+  int length = snprintf(command, sizeof command,
                         "'%s' -x cl %s -Xclang -finclude-default-header -O2 "
                         "-fno-vectorize -fno-slp-vectorize -fsanitize=thread "
                         "-w -fPIC -shared -o '%s' '%s'",
-                        RELAYOUT_TEST_CLANG,
-                        spec->options,
-                        library,
-                        source);
+                        RELAYOUT_TEST_CLANG, spec->options, library, source);
   ck_assert_int_lt(length, MAX_COMMAND);
   ck_assert_msg(system(command) == 0, "%s", command);
 }
 
 static uint8_t *map(size_t bytes) {
-  void *memory = mmap(NULL,
-                      bytes,
-                      PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                      -1,
-                      0);
+  void *memory =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ck_assert_ptr_ne(memory, MAP_FAILED);
   return memory;
 }
 
 /* Each argument in a slot of its own, as the runtime would set it. */
-static void put_arguments(const uint8_t *src,
-                          const uint8_t *dst,
-                          uint8_t *slots,
+static void put_arguments(const uint8_t *src, const uint8_t *dst, uint8_t *slots,
                           const void **out_arguments) {
   for (int32_t n = 0; n < launch.num_arguments; ++n) {
     const rlo__argument *argument = &launch.arguments[n];
     uint8_t *slot = slots + (size_t)n * SLOT_BYTES;
     out_arguments[n] = slot;
-    bool is_int = argument->kind == RLO__ARGUMENT_INT ||
-                  argument->kind == RLO__ARGUMENT_INT16;
+    bool is_int = argument->kind == RLO__ARGUMENT_INT || argument->kind == RLO__ARGUMENT_INT16;
     for (int32_t k = 0; k < rlo__argument_lanes(argument->kind); ++k) {
       int64_t value = launch.numbers[argument->first + k];
       int32_t narrow = (int32_t)value;
@@ -142,8 +119,7 @@ static double least(double a, double b) {
 }
 
 static void trace(void *entry, warp_counts *counts) {
-  static _Alignas(SLOT_BYTES)
-      uint8_t slots[RLO__LAUNCH_MAX_ARGUMENTS * SLOT_BYTES];
+  static _Alignas(SLOT_BYTES) uint8_t slots[RLO__LAUNCH_MAX_ARGUMENTS * SLOT_BYTES];
   const void *arguments[RLO__LAUNCH_MAX_ARGUMENTS];
   warp_run run = {.arguments = arguments,
                   .src_bytes = (size_t)problem.src_bytes,
@@ -157,8 +133,7 @@ static void trace(void *entry, warp_counts *counts) {
   run.dst = dst;
   put_arguments(src, dst, slots, arguments);
   memset(counts, 0, sizeof *counts);
-  size_t samples =
-      run.num_groups < SAMPLE_GROUPS ? run.num_groups : SAMPLE_GROUPS;
+  size_t samples = run.num_groups < SAMPLE_GROUPS ? run.num_groups : SAMPLE_GROUPS;
   /* Neither in step with the grid's axes nor by chance. */
   for (size_t n = 0; n < samples; ++n) {
     warp_run_group(&run, n * 2654435761U % run.num_groups, counts);
@@ -169,24 +144,14 @@ static void trace(void *entry, warp_counts *counts) {
 
 static void check_case(const coalescing_case *c, const warp_counts *counts) {
   double read = share(counts->read.bytes, counts->read.request_sectors);
-  double written =
-      share(counts->written.bytes, counts->written.request_sectors);
-  double group_read =
-      share(counts->read.group_bytes, counts->read.group_sectors);
-  double group_written =
-      share(counts->written.group_bytes, counts->written.group_sectors);
-  double banks = counts->bank_rounds == 0 ? 1.0
-                                          : (double)counts->least_bank_rounds /
-                                                (double)counts->bank_rounds;
-  printf("%-34s %-7s requests %.2f %.2f  groups %.2f %.2f  banks %.2f  %s\n",
-         c->name,
-         choice.family->name,
-         read,
-         written,
-         group_read,
-         group_written,
-         banks,
-         launch.parameters);
+  double written = share(counts->written.bytes, counts->written.request_sectors);
+  double group_read = share(counts->read.group_bytes, counts->read.group_sectors);
+  double group_written = share(counts->written.group_bytes, counts->written.group_sectors);
+  double banks = counts->bank_rounds == 0
+                     ? 1.0
+                     : (double)counts->least_bank_rounds / (double)counts->bank_rounds;
+  printf("%-34s %-7s requests %.2f %.2f  groups %.2f %.2f  banks %.2f  %s\n", c->name,
+         choice.family->name, read, written, group_read, group_written, banks, launch.parameters);
   ck_assert_int_gt(counts->written.bytes, 0);
   if (c->family[0])
     ck_assert_str_eq(choice.family->name, c->family);
@@ -196,25 +161,18 @@ static void check_case(const coalescing_case *c, const warp_counts *counts) {
 }
 
 /* Plan a case, compile its kernel and trace it. `family` may be NULL. */
-static void run_case(const coalescing_case *c,
-                     const char *family,
-                     warp_counts *out_counts) {
+static void run_case(const coalescing_case *c, const char *family, warp_counts *out_counts) {
   rlo_device_info device = test_plan_gpu();
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
   test_plan_lower(c->src, c->dst, c->permutation, &problem);
-  expect_ok(
-      test_plan_choose(&problem, &device, &options, 64, 64, &choice, &launch));
+  expect_ok(test_plan_choose(&problem, &device, &options, 64, 64, &choice, &launch));
   rlo__program_spec spec;
   expect_ok(rlo__codegen_program(&launch, &spec));
   char source[512];
   char library[512];
   snprintf(source, sizeof source, "%s/case.cl", RELAYOUT_TEST_FOLDER);
-  snprintf(library,
-           sizeof library,
-           "%s/%s.so",
-           RELAYOUT_TEST_FOLDER,
-           spec.kernel_name);
+  snprintf(library, sizeof library, "%s/%s.so", RELAYOUT_TEST_FOLDER, spec.kernel_name);
   write_source(&spec, source);
   compile(&spec, source, library);
   rlo__codegen_deinit(&spec);
@@ -231,9 +189,7 @@ static void run_case(const coalescing_case *c,
 RLO_NO_FORK();
 RLO_TIMEOUT(300);
 
-RLO_LOOP_TEST(coalescing_cases__requests_fill_their_sectors,
-              0,
-              num_coalescing_cases) {
+RLO_LOOP_TEST(coalescing_cases__requests_fill_their_sectors, 0, num_coalescing_cases) {
   /* Compiling is what takes the time: one case in four, another one for
    * another seed, unless all are asked for. */
   const int one_in = getenv("RELAYOUT_TEST_ALL") != NULL ? 1 : 4;
@@ -260,8 +216,6 @@ RLO_TEST(coalescing_cases__a_gathered_transpose_does_not) {
   warp_counts counts;
   run_case(&c, "gather", &counts);
   check_case(&c, &counts);
-  ck_assert_double_le(share(counts.read.bytes, counts.read.request_sectors),
-                      0.2);
-  ck_assert_double_ge(
-      share(counts.written.bytes, counts.written.request_sectors), 0.9);
+  ck_assert_double_le(share(counts.read.bytes, counts.read.request_sectors), 0.2);
+  ck_assert_double_ge(share(counts.written.bytes, counts.written.request_sectors), 0.9);
 }

@@ -88,8 +88,7 @@ static void lower(const char *src, const char *dst, const char *how) {
   }
   const int32_t *given = *how == '-' ? NULL : order;
   expect_ok(is_added || src_shape.dtype != dst_shape.dtype
-                ? rlo_relayout_combine(
-                      &src_shape, &dst_shape, given, &options, &problem)
+                ? rlo_relayout_combine(&src_shape, &dst_shape, given, &options, &problem)
                 : rlo_relayout_lower(&src_shape, &dst_shape, given, &problem),
             src);
 }
@@ -107,25 +106,16 @@ static void print_launch(const rlo__program_spec *spec) {
   printf(
       "{\"family\": \"%s\", \"parameters\": \"%s\", \"predicted\": %.3f, "
       "\"file\": \"%s\", \"kernel\": \"%s\", \"options\": \"%s\", "
-      "\"groups\": %zu, \"items\": %zu, \"src_base\": %" PRId64
-      ", \"dst_base\": %" PRId64 ", \"arguments\": [",
-      choice.family->name,
-      launch.parameters,
-      predicted(),
-      launch.kernel_file,
-      spec->kernel_name,
-      spec->options,
-      launch.global_size[0] / launch.local_size[0],
-      launch.local_size[0],
-      launch.src_base_bytes,
-      launch.dst_base_bytes);
+      "\"groups\": %zu, \"items\": %zu, \"src_base\": %" PRId64 ", \"dst_base\": %" PRId64
+      ", \"arguments\": [",
+      choice.family->name, launch.parameters, predicted(), launch.kernel_file, spec->kernel_name,
+      spec->options, launch.global_size[0] / launch.local_size[0], launch.local_size[0],
+      launch.src_base_bytes, launch.dst_base_bytes);
   for (int32_t n = 0; n < launch.num_arguments; ++n) {
     const rlo__argument *argument = &launch.arguments[n];
     int32_t lanes = rlo__argument_lanes(argument->kind);
     int64_t bytes = rlo__argument_bytes(argument->kind);
-    printf("%s[%d, %" PRId64,
-           n == 0 ? "" : ", ",
-           (int)argument->kind,
+    printf("%s[%d, %" PRId64, n == 0 ? "" : ", ", (int)argument->kind,
            lanes > 0 ? bytes / lanes : bytes);
     for (int32_t k = 0; k < lanes; ++k) {
       printf(", %" PRId64, launch.numbers[argument->first + k]);
@@ -135,18 +125,13 @@ static void print_launch(const rlo__program_spec *spec) {
   printf("]}\n");
 }
 
-static void dump(const char *src,
-                 const char *dst,
-                 const char *how,
-                 const char *family) {
+static void dump(const char *src, const char *dst, const char *how, const char *family) {
   const rlo_device_info device = large_gpu();
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = strcmp(family, "-") == 0 ? NULL : family;
   lower(src, dst, how);
   rlo__program_spec spec;
-  expect_ok(
-      test_plan_choose(&problem, &device, &options, 512, 512, &choice, &launch),
-      src);
+  expect_ok(test_plan_choose(&problem, &device, &options, 512, 512, &choice, &launch), src);
   expect_ok(rlo__codegen_program(&launch, &spec), src);
   print_launch(&spec);
   rlo__codegen_deinit(&spec);

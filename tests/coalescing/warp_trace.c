@@ -71,19 +71,14 @@ static void record_access(void *pointer, uint32_t bytes, void *site) {
     where = SRC;
   } else if (is_within(address, current->dst, current->dst_bytes)) {
     where = DST;
-  } else if (address + STACK_BYTES > stack_at &&
-             address < stack_at + STACK_BYTES) {
+  } else if (address + STACK_BYTES > stack_at && address < stack_at + STACK_BYTES) {
     return;
   }
   if (num_records == MAX_RECORDS) {
     abort();
   }
-  records[num_records++] = (record){(uintptr_t)site,
-                                    count_visit((uintptr_t)site),
-                                    where,
-                                    current_lane,
-                                    address,
-                                    bytes};
+  records[num_records++] =
+      (record){(uintptr_t)site, count_visit((uintptr_t)site), where, current_lane, address, bytes};
 }
 
 /* What the compiled kernels call. */
@@ -156,39 +151,20 @@ void __tsan_func_exit(void) {
     return value;                                     \
   }
 
-DEFINE_BUILTIN(size_t,
-               _Z12get_local_idj,
-               (uint32_t d),
-               d == 0 ? current_lane : 0)
-DEFINE_BUILTIN(size_t,
-               _Z12get_group_idj,
-               (uint32_t d),
-               d == 0 ? current_group : 0)
-DEFINE_BUILTIN(size_t,
-               _Z14get_num_groupsj,
-               (uint32_t d),
-               d == 0 ? current->num_groups : 1)
-DEFINE_BUILTIN(size_t,
-               _Z13get_global_idj,
-               (uint32_t d),
+DEFINE_BUILTIN(size_t, _Z12get_local_idj, (uint32_t d), d == 0 ? current_lane : 0)
+DEFINE_BUILTIN(size_t, _Z12get_group_idj, (uint32_t d), d == 0 ? current_group : 0)
+DEFINE_BUILTIN(size_t, _Z14get_num_groupsj, (uint32_t d), d == 0 ? current->num_groups : 1)
+DEFINE_BUILTIN(size_t, _Z13get_global_idj, (uint32_t d),
                d == 0 ? current_group * current->local_size + current_lane : 0)
-DEFINE_BUILTIN(size_t,
-               _Z15get_global_sizej,
-               (uint32_t d),
+DEFINE_BUILTIN(size_t, _Z15get_global_sizej, (uint32_t d),
                d == 0 ? current->num_groups * current->local_size : 1)
 DEFINE_BUILTIN(int64_t, _Z3minll, (int64_t a, int64_t b), a < b ? a : b)
 DEFINE_BUILTIN(int64_t, _Z3maxll, (int64_t a, int64_t b), a > b ? a : b)
 DEFINE_BUILTIN(int32_t, _Z3minii, (int32_t a, int32_t b), a < b ? a : b)
 DEFINE_BUILTIN(int32_t, _Z3maxii, (int32_t a, int32_t b), a > b ? a : b)
 DEFINE_BUILTIN(uint32_t, _Z3minjj, (uint32_t a, uint32_t b), a < b ? a : b)
-DEFINE_BUILTIN(uint32_t,
-               _Z6mul_hijj,
-               (uint32_t a, uint32_t b),
-               (uint32_t)(((uint64_t)a * b) >> 32))
-DEFINE_BUILTIN(uint32_t,
-               _Z3clzj,
-               (uint32_t a),
-               a == 0 ? 32 : (uint32_t)__builtin_clz(a))
+DEFINE_BUILTIN(uint32_t, _Z6mul_hijj, (uint32_t a, uint32_t b), (uint32_t)(((uint64_t)a * b) >> 32))
+DEFINE_BUILTIN(uint32_t, _Z3clzj, (uint32_t a), a == 0 ? 32 : (uint32_t)__builtin_clz(a))
 
 void _Z7barrierj(uint32_t flags);
 
@@ -301,13 +277,12 @@ static void count_request(const record *r, size_t count, warp_counts *counts) {
 
 /* Count the records [first, num_records), which are those of one warp. */
 static void count_warp(size_t first, warp_counts *counts) {
-  qsort(
-      &records[first], num_records - first, sizeof records[0], compare_records);
+  qsort(&records[first], num_records - first, sizeof records[0], compare_records);
   while (first < num_records) {
     const record *r = &records[first];
     size_t count = 1;
-    while (first + count < num_records && r[count].site == r->site &&
-           r[count].visit == r->visit && r[count].space == r->space) {
+    while (first + count < num_records && r[count].site == r->site && r[count].visit == r->visit &&
+           r[count].space == r->space) {
       ++count;
     }
     count_request(r, count, counts);

@@ -48,10 +48,8 @@ RLO_TEST(test_context__lists_devices_with_one_default) {
     defaults += e->is_default;
   }
   ck_assert_int_eq(defaults, 1);
-  ck_assert_int_eq(rlo_device_list(NULL, sizeof entries[0], 1, &count),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 1, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_list(NULL, sizeof entries[0], 1, &count), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 1, NULL), RLO_INVALID_ARGUMENT);
   free(entries);
 }
 
@@ -68,11 +66,9 @@ RLO_TEST(test_context__finds_devices_by_name) {
     ck_assert_ptr_nonnull(strstr(found->device_name, entries[i].device_name));
   }
   int32_t number = -7;
-  expect_refusal_with(rlo_device_find("no such driver", &number),
-                      RLO_NOT_FOUND,
+  expect_refusal_with(rlo_device_find("no such driver", &number), RLO_NOT_FOUND,
                       "'no such driver'");
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, entries[0].device_name));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, entries[0].device_name));
   ck_assert_int_eq(rlo_device_find("", &number), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_device_find(NULL, &number), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_device_find("x", NULL), RLO_INVALID_ARGUMENT);
@@ -88,8 +84,7 @@ RLO_TEST(test_context__finds_pocl) {
   expect_ok(rlo_device_list(entries, sizeof entries[0], 16, &count));
   bool is_here = false;
   for (int32_t i = 0; i < count && i < 16; ++i) {
-    is_here = is_here || strcmp(entries[i].platform_name,
-                                "Portable Computing Language") == 0;
+    is_here = is_here || strcmp(entries[i].platform_name, "Portable Computing Language") == 0;
   }
   if (!is_here) {
     return;
@@ -144,40 +139,26 @@ static void probe_extensions(const rlo_device_entry *entry) {
   rlo_device_info info = RLO_DEVICE_INFO_INIT;
   expect_ok(rlo_device_query(entry->device, &info));
   char options[64];
-  (void)snprintf(options,
-                 sizeof options,
-                 "%s %s %s",
-                 info.has_builtin_prefetch ? "-DPREFETCH" : "",
+  (void)snprintf(options, sizeof options, "%s %s %s", info.has_builtin_prefetch ? "-DPREFETCH" : "",
                  info.has_vector_shuffle ? "-DSHUFFLE" : "",
                  info.has_nontemporal_store ? "-DSTORE" : "");
   const char *text = extension_source;
   cl_uint numbers[8] = {10, 11, 12, 13};
   const size_t one = 1;
   cl_int codes[10] = {CL_SUCCESS};
-  cl_context cl =
-      clCreateContext(NULL, 1, &entry->device, NULL, NULL, &codes[0]);
-  cl_command_queue queue =
-      clCreateCommandQueue(cl, entry->device, 0, &codes[1]);
+  cl_context cl = clCreateContext(NULL, 1, &entry->device, NULL, NULL, &codes[0]);
+  cl_command_queue queue = clCreateCommandQueue(cl, entry->device, 0, &codes[1]);
   cl_program program = clCreateProgramWithSource(cl, 1, &text, NULL, &codes[2]);
   codes[3] = clBuildProgram(program, 1, &entry->device, options, NULL, NULL);
-  ck_assert_msg(codes[3] == CL_SUCCESS,
-                "%s does not compile with %s",
-                entry->device_name,
-                options);
+  ck_assert_msg(codes[3] == CL_SUCCESS, "%s does not compile with %s", entry->device_name, options);
   cl_kernel kernel = clCreateKernel(program, "probe", &codes[4]);
-  cl_mem x = clCreateBuffer(cl,
-                            CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                            sizeof numbers,
-                            numbers,
+  cl_mem x = clCreateBuffer(cl, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof numbers, numbers,
                             &codes[5]);
-  cl_mem y =
-      clCreateBuffer(cl, CL_MEM_READ_WRITE, sizeof numbers, NULL, &codes[6]);
-  codes[7] = clSetKernelArg(kernel, 0, sizeof x, &x) |
-             clSetKernelArg(kernel, 1, sizeof y, &y);
-  codes[8] =
-      clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
-  codes[9] = clEnqueueReadBuffer(
-      queue, y, CL_TRUE, 0, 4 * sizeof numbers[0], numbers, 0, NULL, NULL);
+  cl_mem y = clCreateBuffer(cl, CL_MEM_READ_WRITE, sizeof numbers, NULL, &codes[6]);
+  codes[7] = clSetKernelArg(kernel, 0, sizeof x, &x) | clSetKernelArg(kernel, 1, sizeof y, &y);
+  codes[8] = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+  codes[9] =
+      clEnqueueReadBuffer(queue, y, CL_TRUE, 0, 4 * sizeof numbers[0], numbers, 0, NULL, NULL);
   for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i) {
     expect_cl(codes[i]);
   }
@@ -207,8 +188,7 @@ RLO_TEST(test_context__wraps_and_releases_what_it_retained) {
   cl_device_id id = rlo_context_cl_device(device.context);
   cl_uint before = 0;
   cl_uint after = 0;
-  expect_cl(clGetContextInfo(
-      wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof before, &before, NULL));
+  expect_cl(clGetContextInfo(wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof before, &before, NULL));
   rlo_context *context = NULL;
   expect_ok(rlo_context_create(wrapped, id, NULL, &context));
   ck_assert_ptr_eq(rlo_context_retain(context), context);
@@ -216,8 +196,7 @@ RLO_TEST(test_context__wraps_and_releases_what_it_retained) {
   ck_assert_ptr_eq(rlo_context_cl_context(context), wrapped);
   rlo_context_release(context);
   rlo_context_release(NULL);
-  expect_cl(clGetContextInfo(
-      wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof after, &after, NULL));
+  expect_cl(clGetContextInfo(wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof after, &after, NULL));
   ck_assert_uint_eq(after, before);
   test_device_close(&device);
 }
@@ -227,26 +206,19 @@ RLO_TEST(test_context__refuses_what_makes_no_sense) {
   cl_context wrapped = rlo_context_cl_context(device.context);
   cl_device_id id = rlo_context_cl_device(device.context);
   rlo_context *none = device.context;
-  ck_assert_int_eq(rlo_context_create(NULL, id, NULL, &none),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create(NULL, id, NULL, &none), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(none);
-  ck_assert_int_eq(rlo_context_create(wrapped, NULL, NULL, &none),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_context_create(wrapped, id, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create(wrapped, NULL, NULL, &none), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create(wrapped, id, NULL, NULL), RLO_INVALID_ARGUMENT);
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.struct_size = 0;
-  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none), RLO_INVALID_ARGUMENT);
   options.struct_size = sizeof options + 1;
-  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none), RLO_INVALID_ARGUMENT);
   options.struct_size = sizeof options;
   options.memory_budget_bytes = -1;
-  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_context_create_default(1000, NULL, &none),
-                   RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_context_create(wrapped, id, &options, &none), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create_default(1000, NULL, &none), RLO_NOT_FOUND);
   ck_assert_int_eq(rlo_context_create_default(-2, NULL, &none), RLO_NOT_FOUND);
   ck_assert_ptr_null(none);
   test_device_close(&device);
@@ -283,8 +255,7 @@ RLO_TEST(test_context__keeps_its_buffers_within_the_budget) {
   rlo_buffer_release(context, NULL);
   stats = test_context_stats(context);
   ck_assert_int_eq(stats.buffer_bytes, 0);
-  ck_assert_int_eq(rlo_buffer_create(context, INT64_MAX, &a),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_buffer_create(context, INT64_MAX, &a), RLO_OUT_OF_MEMORY);
   ck_assert_int_eq(rlo_buffer_create(context, 0, &a), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_buffer_create(context, -5, &a), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_buffer_create(NULL, 5, &a), RLO_INVALID_ARGUMENT);
@@ -342,30 +313,23 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
 
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "no_such_family";
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan),
-                   RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan), RLO_NOT_FOUND);
   ck_assert_ptr_null(plan);
   options.family = "copy";
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan),
-                   RLO_UNSUPPORTED);
-  ck_assert_int_eq(rlo_plan_create(NULL, &problem, NULL, &plan),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_plan_create(device.context, NULL, NULL, &plan),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan), RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_plan_create(NULL, &problem, NULL, &plan), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_create(device.context, NULL, NULL, &plan), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_plan_prepare(NULL), RLO_INVALID_ARGUMENT);
   rlo_shape shape = test_shape_of("f32[4]");
   rlo_combine_options doubled = RLO_COMBINE_OPTIONS_INIT;
   doubled.alpha = 2.0;
   expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &doubled, &problem));
   test_set_factors(&problem.arithmetic, 2.0, (double)NAN);
-  expect_refusal(rlo_plan_create(device.context, &problem, NULL, &plan),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_plan_create(device.context, &problem, NULL, &plan), RLO_INVALID_ARGUMENT,
                  "beta is NaN; a factor must be finite");
   rlo_plan_report *report = NULL;
-  expect_refusal(
-      rlo_context_explain(device.context, &problem, NULL, 64, 64, &report),
-      RLO_INVALID_ARGUMENT,
-      "beta is NaN; a factor must be finite");
+  expect_refusal(rlo_context_explain(device.context, &problem, NULL, 64, 64, &report),
+                 RLO_INVALID_ARGUMENT, "beta is NaN; a factor must be finite");
   test_device_close(&device);
 }
 
@@ -390,9 +354,8 @@ RLO_TEST(test_context__a_promise_of_alignment_saves_a_program) {
   expect_cl(clFinish(device.queue));
   if (both.programs_built > 1) {
     /* The plain plan has a kernel for this, the other one has not. */
-    ck_assert_int_eq(
-        rlo_enqueue(plan, device.queue, src, 4, dst, 64, 0, NULL, NULL),
-        RLO_UNSUPPORTED);
+    ck_assert_int_eq(rlo_enqueue(plan, device.queue, src, 4, dst, 64, 0, NULL, NULL),
+                     RLO_UNSUPPORTED);
     expect_ok(rlo_enqueue(plain, device.queue, src, 4, dst, 64, 0, NULL, NULL));
     expect_cl(clFinish(device.queue));
   }
@@ -456,12 +419,10 @@ RLO_TEST(test_context__refuses_to_work_in_a_child_of_fork) {
     cl_mem buffer = NULL;
     double gb_per_s = 0;
     bool is_refused =
-        rlo_plan_create(device.context, &problem, NULL, &own) ==
-            RLO_UNSUPPORTED &&
+        rlo_plan_create(device.context, &problem, NULL, &own) == RLO_UNSUPPORTED &&
         strstr(rlo_error_last()->message, "fork") != NULL &&
         rlo_plan_prepare(plan) == RLO_UNSUPPORTED &&
-        rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 0, NULL, NULL) ==
-            RLO_UNSUPPORTED &&
+        rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 0, NULL, NULL) == RLO_UNSUPPORTED &&
         rlo_buffer_create(device.context, 64, &buffer) == RLO_UNSUPPORTED &&
         rlo_copy_limit(device.context, 4096, 1, &gb_per_s) == RLO_UNSUPPORTED;
     rlo_plan_release(plan);
@@ -485,9 +446,7 @@ RLO_TEST(test_context__measures_the_copy_limit) {
   expect_ok(rlo_copy_limit(device.context, 5001, 1, &gb_per_s));
   rlo_context_stats stats = test_context_stats(device.context);
   ck_assert_int_eq(stats.buffer_bytes, 0);
-  ck_assert_int_eq(rlo_copy_limit(device.context, 4095, 1, &gb_per_s),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_copy_limit(device.context, 4096, 0, &gb_per_s),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_copy_limit(device.context, 4095, 1, &gb_per_s), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_copy_limit(device.context, 4096, 0, &gb_per_s), RLO_INVALID_ARGUMENT);
   test_device_close(&device);
 }

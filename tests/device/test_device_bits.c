@@ -59,13 +59,10 @@ static void run_case(const bits_case *c) {
   ck_assert_int_eq(test_device_run(&device, &run, &info), TEST_RAN);
   if (c->family != NULL) {
     /* On GPUs tiles go through local memory. */
-    const bool has_tiles = c->device_class == CPU ||
-                           device.context->device_info.local_memory_bytes > 0;
-    ck_assert_msg(strcmp(info.family, has_tiles ? c->family : "bits") == 0,
-                  "%s to %s: %s",
-                  c->src,
-                  c->dst,
-                  info.family);
+    const bool has_tiles =
+        c->device_class == CPU || device.context->device_info.local_memory_bytes > 0;
+    ck_assert_msg(strcmp(info.family, has_tiles ? c->family : "bits") == 0, "%s to %s: %s", c->src,
+                  c->dst, info.family);
   }
 }
 
@@ -160,8 +157,7 @@ RLO_TEST(test_device_bits__joined_rows_are_exact_without_shuffles) {
   bool *has_shuffle = &device.context->device_info.has_vector_shuffle;
   const bool own = *has_shuffle;
   *has_shuffle = false;
-  for (size_t n = 0; n < sizeof joined_plainly / sizeof joined_plainly[0];
-       ++n) {
+  for (size_t n = 0; n < sizeof joined_plainly / sizeof joined_plainly[0]; ++n) {
     run_case(&joined_plainly[n]);
   }
   *has_shuffle = own;
@@ -179,14 +175,8 @@ static rlo_dtype draw_type(test_random *random, int32_t *out_bits) {
   static const struct {
     rlo_dtype dtype;
     int32_t bits;
-  } types[] = {{RLO_DTYPE_S4, 4},
-               {RLO_DTYPE_U2, 2},
-               {RLO_DTYPE_U1, 1},
-               {RLO_DTYPE_U4, 4},
-               {RLO_DTYPE_S2, 2},
-               {RLO_DTYPE_U2, 3},
-               {RLO_DTYPE_U8, 24},
-               {RLO_DTYPE_U8, 11}};
+  } types[] = {{RLO_DTYPE_S4, 4}, {RLO_DTYPE_U2, 2}, {RLO_DTYPE_U1, 1},  {RLO_DTYPE_U4, 4},
+               {RLO_DTYPE_S2, 2}, {RLO_DTYPE_U2, 3}, {RLO_DTYPE_U8, 24}, {RLO_DTYPE_U8, 11}};
 
   int32_t n = (int32_t)test_random_in(random, 0, 7);
   *out_bits = types[n].bits;
@@ -204,28 +194,21 @@ RLO_TEST(test_device_bits__random_layouts_are_exact) {
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    test_random_pair(&random,
-                     dtype,
-                     (int32_t)test_random_in(&random, 1, 5),
-                     test_is_short() ? 300 : 20000,
-                     &src,
-                     &dst,
-                     permutation);
+    test_random_pair(&random, dtype, (int32_t)test_random_in(&random, 1, 5),
+                     test_is_short() ? 300 : 20000, &src, &dst, permutation);
     src.layout.element_size_bits = bits;
     dst.layout.element_size_bits = bits;
     /* Memory begins at a multiple of an element of whole bytes. */
     int64_t bytes = bits % 8 == 0 ? bits / 8 : 1;
     int64_t least = bytes - 1 - (TEST_GUARD_BYTES - 1) % bytes;
-    const test_case run = {
-        .src = &src,
-        .dst = &dst,
-        .permutation = permutation,
-        .device_class = test_random_once_in(&random, 2) ? CPU : GPU,
-        .src_shift_bytes = least + bytes * test_random_in(&random, 0, 9),
-        .dst_shift_bytes = least + bytes * test_random_in(&random, 0, 9)};
+    const test_case run = {.src = &src,
+                           .dst = &dst,
+                           .permutation = permutation,
+                           .device_class = test_random_once_in(&random, 2) ? CPU : GPU,
+                           .src_shift_bytes = least + bytes * test_random_in(&random, 0, 9),
+                           .dst_shift_bytes = least + bytes * test_random_in(&random, 0, 9)};
     ck_assert_msg(test_device_run(&device, &run, NULL) == TEST_RAN,
-                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                  (int)i,
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first", (int)i,
                   (unsigned long long)case_seed);
   }
 }
@@ -255,11 +238,8 @@ RLO_TEST(test_device_bits__chains_are_exact) {
   ck_assert_int_ge(count, 2);
   for (int32_t n = 0; n < count; ++n) {
     const test_case run = {.device_class = n % 2 == 0 ? CPU : GPU};
-    ck_assert_int_eq(test_device_run_problem(&device,
-                                             rlo_problem_list_get(problems, n),
-                                             &run,
-                                             "a problem of a chain",
-                                             NULL),
+    ck_assert_int_eq(test_device_run_problem(&device, rlo_problem_list_get(problems, n), &run,
+                                             "a problem of a chain", NULL),
                      TEST_RAN);
   }
   rlo_problem_list_release(problems);
@@ -293,8 +273,7 @@ RLO_TEST(test_device_bits__skipped_points_lie_before_the_first_byte) {
   for (int32_t n = 0; n < 2; ++n) {
     const test_case run = {.device_class = n == 0 ? CPU : GPU};
     rlo_plan_info info = RLO_PLAN_INFO_INIT;
-    ck_assert_int_eq(test_device_run_problem(
-                         &device, &problem, &run, "skipped points", &info),
+    ck_assert_int_eq(test_device_run_problem(&device, &problem, &run, "skipped points", &info),
                      TEST_RAN);
     ck_assert_str_eq(info.family, "bits");
   }
@@ -322,11 +301,9 @@ RLO_TEST(test_device_bits__says_what_it_cannot) {
   problem.guards[0].limit = 7;
   problem.src_bytes = 3;
   problem.dst_bytes = 3;
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan), RLO_UNSUPPORTED);
   char expected[160];
-  snprintf(expected,
-           sizeof expected,
+  snprintf(expected, sizeof expected,
            "every kernel family of class %s refuses the problem; "
            "bits: its axes overlap in the destination",
            device.context->device_info.device_class == CPU ? "CPU" : "GPU");

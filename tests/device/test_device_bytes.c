@@ -117,15 +117,11 @@ RLO_TABLE_TEST(test_device_bytes__tables_are_exact, tables) {
   test_budget_enter(&budget, TEST_BUDGET_LISTING);
   t->run();
   int64_t listed = budget.num_listed;
-  int64_t drawn = test_budget_draw(
-      &budget, TEST_IS_SANITIZED ? 1 : t->num_drawn, random.state);
+  int64_t drawn = test_budget_draw(&budget, TEST_IS_SANITIZED ? 1 : t->num_drawn, random.state);
   test_budget_enter(&budget, TEST_BUDGET_CLOSED);
   t->run();
-  printf("%s: %lld cases ran, %lld were left; %lld of %lld other programs\n",
-         t->name,
-         (long long)budget.num_taken,
-         (long long)budget.num_left,
-         (long long)drawn,
+  printf("%s: %lld cases ran, %lld were left; %lld of %lld other programs\n", t->name,
+         (long long)budget.num_taken, (long long)budget.num_left, (long long)drawn,
          (long long)listed);
   /* Those of the CPU class alone are not for GPUs. */
   ck_assert(budget.num_taken > 0 || test_device_is_gpu(&device));

@@ -20,16 +20,15 @@ RLO_TIMEOUT(600);
 static rlo_problem problem;
 
 /* Types that devices compute with; one more of them cannot be written. */
-static const rlo_dtype types[] = {
-    RLO_DTYPE_PRED,     RLO_DTYPE_S4,         RLO_DTYPE_U4,
-    RLO_DTYPE_S8,       RLO_DTYPE_U8,         RLO_DTYPE_S16,
-    RLO_DTYPE_U16,      RLO_DTYPE_S32,        RLO_DTYPE_U32,
-    RLO_DTYPE_S64,      RLO_DTYPE_U64,        RLO_DTYPE_F16,
-    RLO_DTYPE_BF16,     RLO_DTYPE_F32,        RLO_DTYPE_F64,
-    RLO_DTYPE_F8E5M2,   RLO_DTYPE_F8E4M3,     RLO_DTYPE_F8E3M4,
-    RLO_DTYPE_F8E4M3FN, RLO_DTYPE_F8E5M2FNUZ, RLO_DTYPE_F8E4M3B11FNUZ,
-    RLO_DTYPE_F6E3M2FN, RLO_DTYPE_F6E2M3FN,   RLO_DTYPE_F4E2M1FN,
-    RLO_DTYPE_C64,      RLO_DTYPE_C128,       RLO_DTYPE_F8E8M0FNU};
+static const rlo_dtype types[] = {RLO_DTYPE_PRED,     RLO_DTYPE_S4,         RLO_DTYPE_U4,
+                                  RLO_DTYPE_S8,       RLO_DTYPE_U8,         RLO_DTYPE_S16,
+                                  RLO_DTYPE_U16,      RLO_DTYPE_S32,        RLO_DTYPE_U32,
+                                  RLO_DTYPE_S64,      RLO_DTYPE_U64,        RLO_DTYPE_F16,
+                                  RLO_DTYPE_BF16,     RLO_DTYPE_F32,        RLO_DTYPE_F64,
+                                  RLO_DTYPE_F8E5M2,   RLO_DTYPE_F8E4M3,     RLO_DTYPE_F8E3M4,
+                                  RLO_DTYPE_F8E4M3FN, RLO_DTYPE_F8E5M2FNUZ, RLO_DTYPE_F8E4M3B11FNUZ,
+                                  RLO_DTYPE_F6E3M2FN, RLO_DTYPE_F6E2M3FN,   RLO_DTYPE_F4E2M1FN,
+                                  RLO_DTYPE_C64,      RLO_DTYPE_C128,       RLO_DTYPE_F8E8M0FNU};
 
 enum {
   NUM_TYPES = (int)(sizeof types / sizeof types[0]),
@@ -51,8 +50,8 @@ static uint64_t edge_of_double(test_random *random) {
   }
   int64_t field = exponent + 1023;
   field = field < 0 ? 0 : field > 2047 ? 2047 : field;
-  uint64_t mantissa = test_random_bits(random) &
-                      ~((UINT64_C(1) << test_random_in(random, 0, 52)) - 1);
+  uint64_t mantissa =
+      test_random_bits(random) & ~((UINT64_C(1) << test_random_in(random, 0, 52)) - 1);
   mantissa &= (UINT64_C(1) << 52) - 1;
   uint64_t bits = (uint64_t)field << 52 | mantissa;
   bits += (uint64_t)test_random_in(random, -1, 1);
@@ -61,8 +60,8 @@ static uint64_t edge_of_double(test_random *random) {
 
 static uint64_t edge_of_float(test_random *random) {
   uint64_t field = (uint64_t)test_random_in(random, 0, 255);
-  uint64_t mantissa = test_random_bits(random) &
-                      ~((UINT64_C(1) << test_random_in(random, 0, 23)) - 1);
+  uint64_t mantissa =
+      test_random_bits(random) & ~((UINT64_C(1) << test_random_in(random, 0, 23)) - 1);
   uint64_t bits = field << 23 | (mantissa & 0x7fffff);
   bits += (uint64_t)test_random_in(random, -1, 1);
   return (bits ^ (test_random_bits(random) & 0x80000000u)) & 0xffffffffu;
@@ -87,20 +86,15 @@ static uint64_t edge(test_random *random, rlo_dtype dtype) {
   if (rlo_dtype_is_integral(dtype)) {
     return edge_of_integer(random);
   }
-  return rlo_dtype_value_bits(dtype) == 64 && !is_complex(dtype)
-             ? edge_of_double(random)
-             : edge_of_float(random);
+  return rlo_dtype_value_bits(dtype) == 64 && !is_complex(dtype) ? edge_of_double(random)
+                                                                 : edge_of_float(random);
 }
 
 /* `count` values: every pattern where there are that many or fewer. */
-static void fill_with_values(test_random *random,
-                             rlo_dtype dtype,
-                             int64_t count,
-                             uint8_t *memory) {
+static void fill_with_values(test_random *random, rlo_dtype dtype, int64_t count, uint8_t *memory) {
   int64_t bytes = rlo_dtype_storage_bits(dtype) / 8;
   int64_t part_bytes = is_complex(dtype) ? bytes / 2 : bytes;
-  rlo_dtype part =
-      is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
+  rlo_dtype part = is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
   for (int64_t k = 0; k < count * bytes / part_bytes; ++k) {
     uint64_t bits = part_bytes <= 2 ? (uint64_t)k : edge(random, part);
     memcpy(memory + k * part_bytes, &bits, (size_t)part_bytes);
@@ -109,21 +103,17 @@ static void fill_with_values(test_random *random,
 
 /* Moderate numbers, whose sums have something to round; integers of any size,
  * half of them near an edge. */
-static void fill_with_numbers(test_random *random,
-                              rlo_dtype dtype,
-                              int64_t bytes,
+static void fill_with_numbers(test_random *random, rlo_dtype dtype, int64_t bytes,
                               uint8_t *memory) {
-  rlo_dtype part =
-      is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
+  rlo_dtype part = is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
   int64_t part_bytes = rlo_dtype_storage_bits(part) / 8;
   for (int64_t k = 0; k < bytes / part_bytes; ++k) {
     uint64_t bits = test_random_bits(random);
     if (part == RLO_DTYPE_F32) {
-      bits = (bits & 0x807fffffu) | (uint64_t)test_random_in(random, 115, 137)
-                                        << 23;
+      bits = (bits & 0x807fffffu) | (uint64_t)test_random_in(random, 115, 137) << 23;
     } else if (part == RLO_DTYPE_F64) {
-      bits = (bits & UINT64_C(0x800fffffffffffff)) |
-             (uint64_t)test_random_in(random, 1010, 1035) << 52;
+      bits = (bits & UINT64_C(0x800fffffffffffff)) | (uint64_t)test_random_in(random, 1010, 1035)
+                                                         << 52;
     } else if (part_bytes >= 4 && test_random_once_in(random, 2)) {
       bits = edge_of_integer(random);
     }
@@ -131,26 +121,21 @@ static void fill_with_numbers(test_random *random,
   }
 }
 
-static test_outcome run(const char *words,
-                        const void *src,
-                        const void *dst,
-                        const char *family,
-                        rlo_device_class device_class,
-                        int64_t shift) {
-  test_case c = {
-      .family = family,
-      .device_class = device_class,
-      .src_shift_bytes = shift * (problem.unit_bits / 8),
-      .dst_shift_bytes = shift * (rlo_problem_dst_unit_bits(&problem) / 8),
-      .src_content = src,
-      .dst_content = dst};
+static test_outcome run(const char *words, const void *src, const void *dst, const char *family,
+                        rlo_device_class device_class, int64_t shift) {
+  test_case c = {.family = family,
+                 .device_class = device_class,
+                 .src_shift_bytes = shift * (problem.unit_bits / 8),
+                 .dst_shift_bytes = shift * (rlo_problem_dst_unit_bits(&problem) / 8),
+                 .src_content = src,
+                 .dst_content = dst};
   return test_device_run_problem(&device, &problem, &c, words, NULL);
 }
 
 /* All pairs with these are tried, of the others one in three. */
 static bool is_common(rlo_dtype dtype) {
-  return dtype == RLO_DTYPE_F16 || dtype == RLO_DTYPE_BF16 ||
-         dtype == RLO_DTYPE_F32 || dtype == RLO_DTYPE_S32;
+  return dtype == RLO_DTYPE_F16 || dtype == RLO_DTYPE_BF16 || dtype == RLO_DTYPE_F32 ||
+         dtype == RLO_DTYPE_S32;
 }
 
 /* Integers that f32 does not hold, to a type of fewer bits than it and of its
@@ -172,23 +157,17 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
   for (int t = 0; t < NUM_DST_TYPES; ++t) {
     if (is_complex(from) != is_complex(types[t]) ||
         (!is_common(from) && !is_common(types[t]) && (t + _i) % 3 != 0) ||
-        ((t + _i) % test_case_count(1, 6, 6) != 0 &&
-         !is_rounded_once(from, types[t]))) {
+        ((t + _i) % test_case_count(1, 6, 6) != 0 && !is_rounded_once(from, types[t]))) {
       continue;
     }
     rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
     char words[64];
-    snprintf(words,
-             sizeof words,
-             "%s to %s",
-             rlo_dtype_name(from),
-             rlo_dtype_name(types[t]));
+    snprintf(words, sizeof words, "%s to %s", rlo_dtype_name(from), rlo_dtype_name(types[t]));
     rlo_shape dst = test_shape_make(types[t], &dim, 1);
     expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
     /* Every second one, which changes nothing but the time it takes. */
     test_device_optimise((t + _i) / 6 % 2 == 0);
-    failures += run(words, values, NULL, "compute", RLO_DEVICE_CLASS_CPU, 0) ==
-                TEST_FAILED;
+    failures += run(words, values, NULL, "compute", RLO_DEVICE_CLASS_CPU, 0) == TEST_FAILED;
   }
   test_device_optimise(true);
   free(values);
@@ -209,16 +188,8 @@ static const struct {
     {"f32[9]{0}", "c64[9]{0}", 2.0, TEST_REFUSED, false},
     {"f32[9]{0}", "c64[9]{0:T(4)fill(one)}", 1.0, TEST_REFUSED, false},
     {"c64[9]{0}", "pred[9]{0}", 1.0, TEST_REFUSED, false},
-    {"f32[99,70]{1,0}",
-     "f16[99,70]{0,1:pad(100,72)fill(one)}",
-     1.0,
-     TEST_RAN,
-     true},
-    {"f32[20,300]{1,0}",
-     "bf16[20,300]{1,0:T(8,128)fill(one)}",
-     2.0,
-     TEST_RAN,
-     true},
+    {"f32[99,70]{1,0}", "f16[99,70]{0,1:pad(100,72)fill(one)}", 1.0, TEST_RAN, true},
+    {"f32[20,300]{1,0}", "bf16[20,300]{1,0:T(8,128)fill(one)}", 2.0, TEST_RAN, true},
     {"f32[20,300]{1,0:T(8,128)}", "bf16[20,300]{0,1}", 1.0, TEST_RAN, true},
 };
 
@@ -235,13 +206,8 @@ RLO_TABLE_TEST(test_device_compute__pairs_of_layouts_are_exact, pairs) {
   fill_with_numbers(&random, src.dtype, problem.src_bytes, values);
   bool is_tile = pairs[_i].is_gpu_tile;
   test_device_optimise(false);
-  test_outcome outcome =
-      run(pairs[_i].dst,
-          values,
-          before,
-          is_tile ? "compute_tile" : "compute",
-          is_tile ? RLO_DEVICE_CLASS_GPU : RLO_DEVICE_CLASS_AUTO,
-          0);
+  test_outcome outcome = run(pairs[_i].dst, values, before, is_tile ? "compute_tile" : "compute",
+                             is_tile ? RLO_DEVICE_CLASS_GPU : RLO_DEVICE_CLASS_AUTO, 0);
   test_device_optimise(true);
   free(values);
   free(before);
@@ -263,15 +229,12 @@ static bool is_whole(rlo_dtype dtype) {
 static void random_types(test_random *random, rlo_dtype *src, rlo_dtype *dst) {
   do {
     *src = types[test_random_in(random, 0, NUM_DST_TYPES - 1)];
-    *dst = test_random_once_in(random, 3)
-               ? *src
-               : types[test_random_in(random, 0, NUM_DST_TYPES - 1)];
+    *dst =
+        test_random_once_in(random, 3) ? *src : types[test_random_in(random, 0, NUM_DST_TYPES - 1)];
   } while (is_complex(*src) ? *dst == RLO_DTYPE_PRED : is_complex(*dst));
 }
 
-static rlo_combine_options random_options(test_random *random,
-                                          rlo_dtype src,
-                                          rlo_dtype dst,
+static rlo_combine_options random_options(test_random *random, rlo_dtype src, rlo_dtype dst,
                                           int32_t rank) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   bool whole = is_whole(src) && is_whole(dst);
@@ -287,12 +250,10 @@ static rlo_combine_options random_options(test_random *random,
     const double low = random_factor(random, whole);
     options.num_steps = 1;
     options.steps[0] = (rlo_element_step){
-        RLO_ELEMENT_CLAMP,
-        {test_random_once_in(random, 4) ? (double)-INFINITY : low, low + 6.0}};
+        RLO_ELEMENT_CLAMP, {test_random_once_in(random, 4) ? (double)-INFINITY : low, low + 6.0}};
   }
   if (rank > 0 && test_random_once_in(random, 4)) {
-    options.steps[options.num_steps++] =
-        (rlo_element_step){RLO_ELEMENT_SCALE_BY, {0.0}};
+    options.steps[options.num_steps++] = (rlo_element_step){RLO_ELEMENT_SCALE_BY, {0.0}};
     options.operand_dim = (int32_t)test_random_in(random, 0, rank - 1);
   }
   return options;
@@ -314,17 +275,11 @@ static test_outcome run_somehow(test_random *random, const char *words) {
     fill_with_numbers(random, from, problem.src_bytes, src);
     fill_with_numbers(random, to, problem.dst_bytes, dst);
   } else {
-    fill_with_values(
-        random, from, problem.src_bytes * 8 / problem.unit_bits, src);
-    fill_with_values(
-        random,
-        to,
-        problem.dst_bytes * 8 / rlo_problem_dst_unit_bits(&problem),
-        dst);
+    fill_with_values(random, from, problem.src_bytes * 8 / problem.unit_bits, src);
+    fill_with_values(random, to, problem.dst_bytes * 8 / rlo_problem_dst_unit_bits(&problem), dst);
   }
   int32_t first = (int32_t)test_random_in(random, 0, rlo__num_families - 1);
-  int64_t shift =
-      test_random_once_in(random, 2) ? 0 : test_random_in(random, 0, 70);
+  int64_t shift = test_random_once_in(random, 2) ? 0 : test_random_in(random, 0, 70);
   test_outcome outcome = TEST_REFUSED;
   for (int32_t f = 0; outcome == TEST_REFUSED && f < rlo__num_families; ++f) {
     const rlo__family *forced = rlo__families[(first + f) % rlo__num_families];
@@ -352,30 +307,22 @@ RLO_TEST(test_device_compute__random_layouts_are_exact) {
     test_random_pair(&random, from, rank, 6000, &src, &unused, permutation);
     dst = test_random_shape(&random, to, unused.dims, rank, TEST_ALL);
     rlo_combine_options options = random_options(&random, from, to, rank);
-    rlo_status status =
-        rlo_relayout_combine(&src, &dst, permutation, &options, &problem);
+    rlo_status status = rlo_relayout_combine(&src, &dst, permutation, &options, &problem);
     if (status == RLO_UNSUPPORTED || status == RLO_INVALID_ARGUMENT) {
       continue; /* too many axes; strides that collide */
     }
     expect_ok(status);
     char words[96];
-    snprintf(words,
-             sizeof words,
-             "%s to %s, alpha %g, beta %g",
-             rlo_dtype_name(from),
-             rlo_dtype_name(to),
-             options.alpha,
-             options.beta);
+    snprintf(words, sizeof words, "%s to %s, alpha %g, beta %g", rlo_dtype_name(from),
+             rlo_dtype_name(to), options.alpha, options.beta);
     ck_assert_msg(run_somehow(&random, words) != TEST_FAILED,
-                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                  (int)i,
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first", (int)i,
                   (unsigned long long)case_seed);
   }
 }
 
 static bool is_addable(rlo_dtype dtype) {
-  return dtype != RLO_DTYPE_PRED &&
-         !(rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype));
+  return dtype != RLO_DTYPE_PRED && !(rlo_dtype_is_integral(dtype) && rlo_dtype_is_sub_byte(dtype));
 }
 
 RLO_TEST(test_device_compute__random_sums_are_exact) {
@@ -411,30 +358,20 @@ RLO_TEST(test_device_compute__random_sums_are_exact) {
     }
     rlo_problem_list *problems = NULL;
     rlo_chain *chain = test_chain_of(&src);
-    expect_ok(
-        rlo_chain_sum(chain, summed, count, test_random_once_in(&random, 2)));
+    expect_ok(rlo_chain_sum(chain, summed, count, test_random_once_in(&random, 2)));
     const rlo_shape *result = rlo_chain_shape(chain);
-    rlo_shape dst =
-        test_random_shape(&random, to, result->dims, result->rank, TEST_ALL);
-    rlo_combine_options options =
-        random_options(&random, from, to, result->rank);
+    rlo_shape dst = test_random_shape(&random, to, result->dims, result->rank, TEST_ALL);
+    rlo_combine_options options = random_options(&random, from, to, result->rank);
     rlo_status status = rlo_chain_combine(chain, &dst, &options, &problems);
     if (status == RLO_OK && rlo_problem_list_count(problems) == 1) {
       problem = *rlo_problem_list_get(problems, 0);
       char words[96];
-      snprintf(words,
-               sizeof words,
-               "%s to %s, summed over %d of %d dimensions",
-               rlo_dtype_name(from),
-               rlo_dtype_name(to),
-               (int)count,
-               (int)rank);
+      snprintf(words, sizeof words, "%s to %s, summed over %d of %d dimensions",
+               rlo_dtype_name(from), rlo_dtype_name(to), (int)count, (int)rank);
       test_outcome outcome = run_somehow(&random, words);
       num_ran += outcome == TEST_RAN;
-      ck_assert_msg(outcome != TEST_FAILED,
-                    "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                    (int)i,
-                    (unsigned long long)case_seed);
+      ck_assert_msg(outcome != TEST_FAILED, "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                    (int)i, (unsigned long long)case_seed);
     }
     rlo_problem_list_release(problems);
     rlo_chain_release(chain);
@@ -515,8 +452,7 @@ static void run_forced(forced_case c, rlo_device_class device_class) {
   fill_with_numbers(&random, c.from, problem.src_bytes, x);
   fill_with_numbers(&random, c.to, problem.dst_bytes, y);
   for (int64_t shift = 0; shift <= 3; shift += 3) {
-    ck_assert_int_eq(run(c.family, x, y, c.family, device_class, shift),
-                     TEST_RAN);
+    ck_assert_int_eq(run(c.family, x, y, c.family, device_class, shift), TEST_RAN);
   }
   free(x);
 }
@@ -561,8 +497,7 @@ RLO_TABLE_TEST(test_device_compute__gpu_families_are_exact, gpu_cases) {
   rlo_device_info *info = &device.context->device_info;
   const rlo_device_info own = *info;
   info->compute_units = 132;
-  info->max_work_group_items =
-      rlo__min(info->max_work_group_items, gpu_cases[_i].work_group_items);
+  info->max_work_group_items = rlo__min(info->max_work_group_items, gpu_cases[_i].work_group_items);
   test_device_optimise(false);
   run_forced(gpu_cases[_i].c, RLO_DEVICE_CLASS_GPU);
   *info = own;
@@ -579,8 +514,7 @@ RLO_TEST(test_device_compute__skips_points_of_a_sum) {
   expect_ok(rlo_chain_reshape(chain, (int64_t[]){180}, 1));
   expect_ok(rlo_chain_slice(chain, (int64_t[]){0}, (int64_t[]){100}, NULL));
   expect_ok(rlo_chain_lower(chain, NULL, &problems));
-  expect_ok(rlo_problem_adjoint(
-      rlo_problem_list_get(problems, 0), RLO_DTYPE_F32, &problem));
+  expect_ok(rlo_problem_adjoint(rlo_problem_list_get(problems, 0), RLO_DTYPE_F32, &problem));
   rlo_problem_list_release(problems);
   rlo_chain_release(chain);
   ck_assert(rlo_problem_is_sum(&problem));
@@ -593,7 +527,6 @@ RLO_TEST(test_device_compute__skips_points_of_a_sum) {
   float dx[20];
   fill_with_numbers(&random, RLO_DTYPE_F32, sizeof dy, (uint8_t *)dy);
   fill_with_numbers(&random, RLO_DTYPE_F32, sizeof dx, (uint8_t *)dx);
-  ck_assert_int_eq(
-      run("adjoint of a slice", dy, dx, "compute", RLO_DEVICE_CLASS_AUTO, 0),
-      TEST_RAN);
+  ck_assert_int_eq(run("adjoint of a slice", dy, dx, "compute", RLO_DEVICE_CLASS_AUTO, 0),
+                   TEST_RAN);
 }

@@ -50,8 +50,7 @@ static void open_places(void) {
   int32_t count;
   (void)setenv("POCL_DEVICES", "pthread pthread pthread pthread", 0);
   expect_ok(rlo_device_list(&first, sizeof first, 1, &count));
-  expect_cl(clGetDeviceIDs(
-      first.platform, CL_DEVICE_TYPE_ALL, NUM_DEVICES, devices, &num_devices));
+  expect_cl(clGetDeviceIDs(first.platform, CL_DEVICE_TYPE_ALL, NUM_DEVICES, devices, &num_devices));
   num_devices = num_devices < NUM_DEVICES ? num_devices : NUM_DEVICES;
   printf("%d devices\n", (int)num_devices);
   shared = clCreateContext(NULL, num_devices, devices, NULL, NULL, &code);
@@ -101,10 +100,8 @@ typedef struct held {
 } held;
 
 static cl_mem make_buffer(int place, const exchange_arena *arena) {
-  return test_context_buffer(contexts[place],
-                             CL_MEM_COPY_HOST_PTR,
-                             (size_t)arena->bytes + 2 * EXCHANGE_GUARD_BYTES,
-                             arena->begin);
+  return test_context_buffer(contexts[place], CL_MEM_COPY_HOST_PTR,
+                             (size_t)arena->bytes + 2 * EXCHANGE_GUARD_BYTES, arena->begin);
 }
 
 static void open_held(const exchange_case *c, int64_t device, held *h) {
@@ -121,11 +118,7 @@ static void open_held(const exchange_case *c, int64_t device, held *h) {
 }
 
 static void read_buffer(int place, cl_mem buffer, exchange_arena *arena) {
-  test_device_read(queues[place],
-                   buffer,
-                   0,
-                   arena->bytes + 2 * EXCHANGE_GUARD_BYTES,
-                   arena->begin);
+  test_device_read(queues[place], buffer, 0, arena->bytes + 2 * EXCHANGE_GUARD_BYTES, arena->begin);
 }
 
 static void release_buffers(const held *h) {
@@ -141,12 +134,9 @@ static void check_held(const exchange_case *c, int64_t device, held *h) {
     const exchange_arena *before = &c->before[device];
     exchange_arena src = exchange_arena_make(before->bytes);
     read_buffer(h->place, h->memory.src, &src);
-    ck_assert_msg(memcmp(src.begin,
-                         before->begin,
-                         (size_t)src.bytes + 2 * EXCHANGE_GUARD_BYTES) == 0,
-                  "the source of device %d has changed: %s",
-                  (int)device,
-                  c->words);
+    ck_assert_msg(
+        memcmp(src.begin, before->begin, (size_t)src.bytes + 2 * EXCHANGE_GUARD_BYTES) == 0,
+        "the source of device %d has changed: %s", (int)device, c->words);
     free(src.begin);
     read_buffer(h->place, h->memory.dst, &h->after);
     release_buffers(h);
@@ -156,15 +146,11 @@ static void check_held(const exchange_case *c, int64_t device, held *h) {
 
 /* ----------------------------------------------------------- in one process */
 
-static void set_member(int64_t device,
-                       int place,
-                       rlo_exchange_member *out_member) {
+static void set_member(int64_t device, int place, rlo_exchange_member *out_member) {
   *out_member = (rlo_exchange_member){device, contexts[place], queues[place]};
 }
 
-static rlo_exchange_info run_case(const exchange_case *c,
-                                  const int *places,
-                                  int64_t message_bytes,
+static rlo_exchange_info run_case(const exchange_case *c, const int *places, int64_t message_bytes,
                                   int32_t num_slots) {
   rlo_exchange_member members[EXCHANGE_MAX_DEVICES];
   rlo_exchange_memory memories[EXCHANGE_MAX_DEVICES];
@@ -212,15 +198,7 @@ static const struct {
 } placements[] = {
     {{OWN, OWN + 1, OWN + 2, OWN + 3, OWN, OWN + 1, OWN + 2, OWN + 3}, 8},
     {{SHARED, SHARED + 1, OWN, OWN + 1, HOST, SECOND, HOST, OWN}, 6},
-    {{SHARED,
-      SHARED + 1,
-      SECOND,
-      SHARED + 1,
-      SECOND,
-      SHARED + 1,
-      SHARED,
-      SHARED + 1},
-     24},
+    {{SHARED, SHARED + 1, SECOND, SHARED + 1, SECOND, SHARED + 1, SHARED, SHARED + 1}, 24},
     {{SHARED, SECOND, SHARED, SECOND, SHARED, SECOND, SHARED, SECOND}, 56},
 };
 
@@ -232,14 +210,8 @@ RLO_TABLE_TEST(test_device_exchange__the_least_bytes, placements) {
   }
   test_random random = {1};
   exchange_case c;
-  exchange_case_make(&c,
-                     "f32[16,16,16]",
-                     "{devices=[2,1,4]<=[4,2]T(1,0)}",
-                     "f32[16,16,16]",
-                     "{devices=[1,8,1]<=[8]}",
-                     NULL,
-                     8,
-                     &random);
+  exchange_case_make(&c, "f32[16,16,16]", "{devices=[2,1,4]<=[4,2]T(1,0)}", "f32[16,16,16]",
+                     "{devices=[1,8,1]<=[8]}", NULL, 8, &random);
   rlo_exchange_info info = run_case(&c, placements[_i].places, 0, 4);
   ck_assert_int_eq(info.messages_sent, 56);
   ck_assert_int_eq(info.bytes_sent, 14336);
@@ -257,14 +229,9 @@ RLO_TABLE_TEST(test_device_exchange__the_least_bytes, placements) {
 RLO_LOOP_TEST(test_device_exchange__padding_and_cut_messages, 1, 3) {
   test_random random = {2};
   exchange_case c;
-  exchange_case_make(&c,
-                     "u16[12,16]{0,1:T(2,2)}",
-                     "{devices=[3,2]<=[6]}",
-                     "u16[16,12]{1,0:T(4,4)fill(one)}",
-                     "{devices=[3,2]<=[6]}",
-                     (const int32_t[]){1, 0},
-                     6,
-                     &random);
+  exchange_case_make(&c, "u16[12,16]{0,1:T(2,2)}", "{devices=[3,2]<=[6]}",
+                     "u16[16,12]{1,0:T(4,4)fill(one)}", "{devices=[3,2]<=[6]}",
+                     (const int32_t[]){1, 0}, 6, &random);
   rlo_exchange_info info = run_case(&c, placements[_i].places, 16, 2);
   ck_assert_int_eq(info.bytes_sent, c.cost.least_bytes_sent);
   if (info.direct_messages < c.cost.num_messages) {
@@ -276,13 +243,7 @@ RLO_LOOP_TEST(test_device_exchange__padding_and_cut_messages, 1, 3) {
 /* Each of eight devices has a summand. */
 static void make_sums(exchange_case *c) {
   test_random random = {3};
-  exchange_case_make(c,
-                     "f32[4,8]",
-                     "{unreduced}",
-                     "f32[4,8]{0,1}",
-                     "{devices=[2,4]<=[8]}",
-                     NULL,
-                     8,
+  exchange_case_make(c, "f32[4,8]", "{unreduced}", "f32[4,8]{0,1}", "{devices=[2,4]<=[8]}", NULL, 8,
                      &random);
 }
 
@@ -296,22 +257,18 @@ RLO_LOOP_TEST(test_device_exchange__sums_are_those_of_one_device, 1, 4) {
 }
 
 RLO_TEST(test_device_exchange__random_pairs_are_what_one_device_holds) {
-  static const rlo_dtype dtypes[] = {
-      RLO_DTYPE_F32, RLO_DTYPE_U16, RLO_DTYPE_S4};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_F32, RLO_DTYPE_U16, RLO_DTYPE_S4};
   static const int64_t limits[] = {16, 64, 1024, 0};
   test_random random = test_random_begin("test_device_exchange");
   int32_t count = test_case_count(200, 2, 1);
   for (int32_t n = 0; n < count; ++n) {
     exchange_case c;
     int places[8];
-    exchange_case_draw(
-        &c, 8, dtypes, getenv("RELAYOUT_TEST_ALL") ? 3 : 1, &random);
+    exchange_case_draw(&c, 8, dtypes, getenv("RELAYOUT_TEST_ALL") ? 3 : 1, &random);
     for (int k = 0; k < 8; ++k) {
       places[k] = (int)test_random_in(&random, 0, NUM_PLACES - 1);
     }
-    (void)run_case(&c,
-                   places,
-                   limits[test_random_in(&random, 0, 3)],
+    (void)run_case(&c, places, limits[test_random_in(&random, 0, 3)],
                    (int32_t)test_random_in(&random, 1, 5));
     exchange_case_deinit(&c);
   }
@@ -347,8 +304,7 @@ static void run_in_rank(rank_run *r, rlo_exchange *exchange, int round) {
     ++count;
   }
   r->statuses[round] = rlo_exchange_run(exchange, memories);
-  (void)snprintf(
-      r->message, sizeof r->message, "%s", rlo_error_last()->message);
+  (void)snprintf(r->message, sizeof r->message, "%s", rlo_error_last()->message);
   for (int64_t k = r->rank; k < r->c->num_devices; k += NUM_RANKS) {
     if (r->statuses[round] == RLO_OK) {
       check_held(r->c, k, &r->all[k]);
@@ -386,11 +342,7 @@ static void run_ranks(const exchange_case *c, const int *places, int small) {
   rlo__thread threads[NUM_RANKS];
   fake_net_init(&net, NUM_RANKS, 4);
   for (int32_t k = 0; k < NUM_RANKS; ++k) {
-    ranks[k] = (rank_run){.c = c,
-                          .net = &net,
-                          .rank = k,
-                          .places = places,
-                          .is_small = k == small};
+    ranks[k] = (rank_run){.c = c, .net = &net, .rank = k, .places = places, .is_small = k == small};
     expect_ok(rlo__thread_start(run_rank, &ranks[k], &threads[k]));
   }
   for (int32_t k = 0; k < NUM_RANKS; ++k) {
@@ -424,30 +376,23 @@ RLO_TEST(test_device_exchange__refuses_other_queues) {
       "device";
   test_random random = {3};
   exchange_case c;
-  exchange_case_make(
-      &c, "f32[4]", "{replicated}", "f32[4]", "{replicated}", NULL, 1, &random);
+  exchange_case_make(&c, "f32[4]", "{replicated}", "f32[4]", "{replicated}", NULL, 1, &random);
   rlo_exchange_member member = {0, contexts[OWN], queues[OWN + 1]};
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
   rlo_exchange *exchange;
   options.plan = c.plan;
   options.members = &member;
   options.num_members = 1;
-  expect_refusal(
-      rlo_exchange_create(&options, &exchange), RLO_INVALID_ARGUMENT, message);
+  expect_refusal(rlo_exchange_create(&options, &exchange), RLO_INVALID_ARGUMENT, message);
   cl_int code;
-  member.queue = clCreateCommandQueue(rlo_context_cl_context(contexts[OWN]),
-                                      devices[0],
-                                      CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
-                                      &code);
+  member.queue = clCreateCommandQueue(rlo_context_cl_context(contexts[OWN]), devices[0],
+                                      CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
   if (code == CL_SUCCESS) {
-    expect_refusal(rlo_exchange_create(&options, &exchange),
-                   RLO_INVALID_ARGUMENT,
-                   message);
+    expect_refusal(rlo_exchange_create(&options, &exchange), RLO_INVALID_ARGUMENT, message);
     (void)clReleaseCommandQueue(member.queue);
   }
   member.queue = NULL;
-  expect_refusal(rlo_exchange_create(&options, &exchange),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_exchange_create(&options, &exchange), RLO_INVALID_ARGUMENT,
                  "member 0: device 0 has a context without a queue; a member "
                  "has both or none of them");
   exchange_case_deinit(&c);

@@ -18,12 +18,9 @@ RLO_TIMEOUT(600);
 static rlo_problem_list *lower_gather(const test_indexed *x) {
   rlo_problem_list *problems;
   rlo_chain *chain = test_chain_of(&x->array);
-  ck_assert_msg(
-      rlo_chain_gather(chain, &x->indices, x->dim, x->batch_dims) == RLO_OK &&
-          rlo_chain_lower(chain, &x->rows, &problems) == RLO_OK,
-      "%s: %s",
-      x->words,
-      rlo_error_last()->message);
+  ck_assert_msg(rlo_chain_gather(chain, &x->indices, x->dim, x->batch_dims) == RLO_OK &&
+                    rlo_chain_lower(chain, &x->rows, &problems) == RLO_OK,
+                "%s: %s", x->words, rlo_error_last()->message);
   rlo_chain_release(chain);
   return problems;
 }
@@ -34,9 +31,7 @@ typedef struct counts {
 } counts;
 
 /* Each problem of a gather by one of the families that take it. */
-static bool run_gather(test_random *random,
-                       const test_indexed *x,
-                       int64_t element_bytes,
+static bool run_gather(test_random *random, const test_indexed *x, int64_t element_bytes,
                        counts *c) {
   rlo_problem_list *problems = lower_gather(x);
   for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
@@ -45,8 +40,7 @@ static bool run_gather(test_random *random,
     c->loading += rlo_problem_loads(problem);
     test_case tried = {
         .indices = x->index_memory,
-        .index_shift_bytes =
-            test_random_in(random, 0, 3) * (problem->index_bits / 8),
+        .index_shift_bytes = test_random_in(random, 0, 3) * (problem->index_bits / 8),
         .src_shift_bytes = element_bytes * test_random_in(random, 0, 5),
         .dst_shift_bytes = element_bytes * test_random_in(random, 0, 5)};
     if (test_random_once_in(random, 2)) {
@@ -59,8 +53,7 @@ static bool run_gather(test_random *random,
       int32_t number = (first + rlo__num_families - f) % rlo__num_families;
       tried.family = rlo__families[number]->name;
       tried.device_class = rlo__families[number]->device_class;
-      outcome =
-          test_device_run_problem(&device, problem, &tried, x->words, NULL);
+      outcome = test_device_run_problem(&device, problem, &tried, x->words, NULL);
       c->ran[number] += outcome == TEST_RAN;
     }
     if (outcome != TEST_RAN) {
@@ -83,22 +76,18 @@ RLO_TEST(test_device_indexed__random_gathers_are_exact) {
     rlo_dtype dtype = RLO_DTYPE_INVALID;
     expect_ok(rlo_dtype_from_name(test_dtypes[width], &dtype));
     test_indexed x;
-    test_random_indexed(
-        &random, dtype, test_is_short() ? 200 : 4000, false, &x);
+    test_random_indexed(&random, dtype, test_is_short() ? 200 : 4000, false, &x);
     ck_assert_msg(run_gather(&random, &x, (int64_t)1 << width, &c),
-                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                  (int)i,
+                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first", (int)i,
                   (unsigned long long)case_seed);
     free(x.index_memory);
   }
-  printf("%d gathers, %lld problems, %lld load\n",
-         (int)cases,
-         (long long)c.problems,
+  printf("%d gathers, %lld problems, %lld load\n", (int)cases, (long long)c.problems,
          (long long)c.loading);
   for (int32_t f = 0; f < rlo__num_families; ++f) {
     uint32_t traits = rlo__families[f]->traits;
-    if ((traits & (RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES |
-                   RLO__FAMILY_BITS)) == RLO__FAMILY_LOADS) {
+    if ((traits & (RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) ==
+        RLO__FAMILY_LOADS) {
       printf("%s: %lld\n", rlo__families[f]->name, (long long)c.ran[f]);
       ck_assert_int_ge(c.ran[f], cases / 20);
     }

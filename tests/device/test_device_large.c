@@ -57,13 +57,9 @@ static bool has_room(void) {
   const int64_t available = available_bytes();
   if (available < needed_bytes || info->global_memory_bytes < needed_bytes ||
       info->max_allocation_bytes < needed_bytes / 2) {
-    printf("skipped: of %" PRId64 " bytes %" PRId64
-           " are available, and the device has %" PRId64
+    printf("skipped: of %" PRId64 " bytes %" PRId64 " are available, and the device has %" PRId64
            " in buffers of at most %" PRId64 "\n",
-           needed_bytes,
-           available,
-           info->global_memory_bytes,
-           info->max_allocation_bytes);
+           needed_bytes, available, info->global_memory_bytes, info->max_allocation_bytes);
     return false;
   }
   return true;
@@ -82,8 +78,7 @@ static void fill_source(const matrix *m, cl_mem src, void *chunk) {
 }
 
 /** The bytes [from, from + CHUNK_BYTES) of the destination. */
-static void check_chunk(
-    const matrix *m, cl_mem dst, int64_t from, char *got, char *wanted) {
+static void check_chunk(const matrix *m, cl_mem dst, int64_t from, char *got, char *wanted) {
   test_device_read(device.queue, dst, GUARD_BYTES + from, CHUNK_BYTES, got);
   const int64_t first = from / m->bytes;
   for (int64_t n = 0; n < CHUNK_BYTES / m->bytes; ++n) {
@@ -96,10 +91,7 @@ static void check_chunk(
                   "%s: byte %" PRId64
                   " of the destination is 0x%02x, not "
                   "0x%02x",
-                  m->type,
-                  from + n,
-                  (unsigned char)got[n],
-                  (unsigned char)wanted[n]);
+                  m->type, from + n, (unsigned char)got[n], (unsigned char)wanted[n]);
   }
 }
 
@@ -108,10 +100,7 @@ static void check_guards(const matrix *m, cl_mem dst, char *got) {
   for (int64_t n = 0; n < GUARD_BYTES; ++n) {
     ck_assert_uint_eq((unsigned char)got[n], GUARD);
   }
-  test_device_read(device.queue,
-                   dst,
-                   bytes_of(m) + 2 * GUARD_BYTES - CHUNK_BYTES,
-                   CHUNK_BYTES,
+  test_device_read(device.queue, dst, bytes_of(m) + 2 * GUARD_BYTES - CHUNK_BYTES, CHUNK_BYTES,
                    got);
   for (int64_t n = CHUNK_BYTES - GUARD_BYTES; n < CHUNK_BYTES; ++n) {
     ck_assert_uint_eq((unsigned char)got[n], GUARD);
@@ -121,29 +110,16 @@ static void check_guards(const matrix *m, cl_mem dst, char *got) {
 static rlo_problem transposition(const matrix *m) {
   static const int32_t permutation[] = {1, 0};
   char text[64];
-  (void)snprintf(text,
-                 sizeof text,
-                 "%s[%" PRId64 ",%" PRId64 "]",
-                 m->type,
-                 m->rows,
-                 m->columns);
+  (void)snprintf(text, sizeof text, "%s[%" PRId64 ",%" PRId64 "]", m->type, m->rows, m->columns);
   rlo_shape src = test_shape_of(text);
-  (void)snprintf(text,
-                 sizeof text,
-                 "%s[%" PRId64 ",%" PRId64 "]",
-                 m->type,
-                 m->columns,
-                 m->rows);
+  (void)snprintf(text, sizeof text, "%s[%" PRId64 ",%" PRId64 "]", m->type, m->columns, m->rows);
   rlo_shape dst = test_shape_of(text);
   rlo_problem problem;
   expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
   return problem;
 }
 
-static void run(const matrix *m,
-                rlo_device_class device_class,
-                cl_mem src,
-                cl_mem dst) {
+static void run(const matrix *m, rlo_device_class device_class, cl_mem src, cl_mem dst) {
   const rlo_problem problem = transposition(m);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.device_class = device_class;
@@ -151,17 +127,11 @@ static void run(const matrix *m,
   rlo_plan_info info = test_plan_info_of(plan);
   const unsigned char guard = GUARD;
   const size_t total = (size_t)bytes_of(m) + 2 * GUARD_BYTES;
-  expect_cl(clEnqueueFillBuffer(
-      device.queue, dst, &guard, 1, 0, total, 0, NULL, NULL));
-  expect_ok(
-      rlo_enqueue(plan, device.queue, src, 0, dst, GUARD_BYTES, 0, NULL, NULL));
+  expect_cl(clEnqueueFillBuffer(device.queue, dst, &guard, 1, 0, total, 0, NULL, NULL));
+  expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, GUARD_BYTES, 0, NULL, NULL));
   expect_cl(clFinish(device.queue));
-  printf("%s[%" PRId64 ",%" PRId64 "] transposed: %" PRId64 " bytes, %s\n",
-         m->type,
-         m->rows,
-         m->columns,
-         bytes_of(m),
-         info.parameters);
+  printf("%s[%" PRId64 ",%" PRId64 "] transposed: %" PRId64 " bytes, %s\n", m->type, m->rows,
+         m->columns, bytes_of(m), info.parameters);
   (void)fflush(stdout);
   rlo_plan_release(plan);
 }
@@ -170,11 +140,9 @@ static void run(const matrix *m,
  *  bytes and elements. */
 static void check(const matrix *m, cl_mem dst, char *got, char *wanted) {
   const int64_t last = bytes_of(m) - CHUNK_BYTES;
-  const int64_t places[] = {0,
-                            (INT64_C(1) << 31) - CHUNK_BYTES / 2,
+  const int64_t places[] = {0, (INT64_C(1) << 31) - CHUNK_BYTES / 2,
                             (INT64_C(1) << 32) - CHUNK_BYTES / 2,
-                            (m->bytes * (INT64_C(1) << 31)) - CHUNK_BYTES / 2,
-                            last};
+                            (m->bytes * (INT64_C(1) << 31)) - CHUNK_BYTES / 2, last};
   for (size_t n = 0; n < sizeof places / sizeof places[0]; ++n) {
     if (places[n] <= last) {
       check_chunk(m, dst, places[n], got, wanted);
@@ -192,8 +160,7 @@ static void transpose_all(const matrix *m) {
     cl_mem src = NULL;
     cl_mem dst = NULL;
     expect_ok(rlo_buffer_create(device.context, bytes_of(m), &src));
-    expect_ok(
-        rlo_buffer_create(device.context, bytes_of(m) + 2 * GUARD_BYTES, &dst));
+    expect_ok(rlo_buffer_create(device.context, bytes_of(m) + 2 * GUARD_BYTES, &dst));
     fill_source(m, src, chunk);
     run(m, RLO_DEVICE_CLASS_CPU, src, dst);
     check(m, dst, chunk, wanted);

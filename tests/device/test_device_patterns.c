@@ -44,15 +44,12 @@ enum {
  */
 
 /* Bits of a number: sign, exponent and mantissa at or beside their ends. */
-static uint64_t number_of_class(int64_t n,
-                                int32_t bits,
-                                int32_t mantissa_bits) {
+static uint64_t number_of_class(int64_t n, int32_t bits, int32_t mantissa_bits) {
   const uint64_t mantissa_mask = (UINT64_C(1) << mantissa_bits) - 1;
   const uint64_t quiet = UINT64_C(1) << (mantissa_bits - 1);
   const uint64_t mantissas[] = {
       0, 1, 2, quiet - 1, quiet, quiet + 1, mantissa_mask - 1, mantissa_mask};
-  const uint64_t exponent_mask =
-      (UINT64_C(1) << (bits - 1 - mantissa_bits)) - 1;
+  const uint64_t exponent_mask = (UINT64_C(1) << (bits - 1 - mantissa_bits)) - 1;
   const uint64_t exponents[] = {0,
                                 1,
                                 2,
@@ -61,8 +58,8 @@ static uint64_t number_of_class(int64_t n,
                                 exponent_mask - 2,
                                 exponent_mask - 1,
                                 exponent_mask};
-  return (uint64_t)(n / 64 % 2) << (bits - 1) |
-         exponents[n / 8 % 8] << mantissa_bits | mantissas[n % 8];
+  return (uint64_t)(n / 64 % 2) << (bits - 1) | exponents[n / 8 % 8] << mantissa_bits |
+         mantissas[n % 8];
 }
 
 enum { NUM_NUMBERS = 128 };
@@ -85,8 +82,7 @@ static uint64_t pattern_of_f64(int64_t n) {
 
 /* Each number beside each. */
 static uint64_t pattern_of_c64(int64_t n) {
-  return number_of_class(n, 32, 23) | number_of_class(n / NUM_NUMBERS, 32, 23)
-                                          << 32;
+  return number_of_class(n, 32, 23) | number_of_class(n / NUM_NUMBERS, 32, 23) << 32;
 }
 
 static const struct {
@@ -107,8 +103,7 @@ enum { NUM_TYPES = (int)(sizeof types / sizeof types[0]) };
  */
 
 /* What a pad puts between: a NaN with a payload, of one or two bytes. */
-static const uint8_t fill[MAX_BYTES] = {
-    0x7f, 0x7e, 0x81, 0xff, 1, 0, 0xf4, 0x7f};
+static const uint8_t fill[MAX_BYTES] = {0x7f, 0x7e, 0x81, 0xff, 1, 0, 0xf4, 0x7f};
 
 static int64_t at(int64_t row, int64_t column) {
   return row * COLUMNS + column;
@@ -170,8 +165,7 @@ static int64_t at_reversed(const int64_t *i) {
 }
 
 static rlo_status roll(rlo_chain *chain) {
-  return rlo_chain_roll(
-      chain, (const int64_t[]){5, 7}, (const int32_t[]){0, 1}, 2);
+  return rlo_chain_roll(chain, (const int64_t[]){5, 7}, (const int32_t[]){0, 1}, 2);
 }
 
 static int64_t at_rolled(const int64_t *i) {
@@ -179,8 +173,8 @@ static int64_t at_rolled(const int64_t *i) {
 }
 
 static rlo_status broadcast(rlo_chain *chain) {
-  return rlo_chain_broadcast_in_dim(
-      chain, (const int64_t[]){ROWS, 2, COLUMNS}, 3, (const int32_t[]){0, 2});
+  return rlo_chain_broadcast_in_dim(chain, (const int64_t[]){ROWS, 2, COLUMNS}, 3,
+                                    (const int32_t[]){0, 2});
 }
 
 static int64_t at_broadcast(const int64_t *i) {
@@ -211,16 +205,14 @@ static rlo_chain *other_operand(const rlo_chain *chain) {
 
 static rlo_status concatenate(rlo_chain *chain) {
   rlo_chain *other = other_operand(chain);
-  rlo_status status =
-      rlo_chain_concatenate(chain, (const rlo_chain *const[]){other}, 1, 1);
+  rlo_status status = rlo_chain_concatenate(chain, (const rlo_chain *const[]){other}, 1, 1);
   rlo_chain_release(other);
   return status;
 }
 
 static rlo_status stack(rlo_chain *chain) {
   rlo_chain *other = other_operand(chain);
-  rlo_status status =
-      rlo_chain_stack(chain, (const rlo_chain *const[]){other}, 1, -1);
+  rlo_status status = rlo_chain_stack(chain, (const rlo_chain *const[]){other}, 1, -1);
   rlo_chain_release(other);
   return status;
 }
@@ -273,8 +265,7 @@ static rlo_status depth_to_space(rlo_chain *chain) {
 }
 
 static int64_t at_depth_to_space(const int64_t *i) {
-  return ((i[0] * 128 + i[1] / 2) * 128 + i[2] / 2) * 4 + i[1] % 2 * 2 +
-         i[2] % 2;
+  return ((i[0] * 128 + i[1] / 2) * 128 + i[2] / 2) * 4 + i[1] % 2 * 2 + i[2] % 2;
 }
 
 static const int64_t twos[] = {2, 2};
@@ -367,31 +358,22 @@ typedef struct pattern_case {
 static void begin_case(int32_t type, int32_t operation, pattern_case *out) {
   out->type = type;
   out->operation = operation;
-  (void)snprintf(out->words,
-                 sizeof out->words,
-                 "%s of %s",
-                 operations[operation].name,
+  (void)snprintf(out->words, sizeof out->words, "%s of %s", operations[operation].name,
                  types[type].name);
   for (int64_t n = 0; n < NUM_ELEMENTS; ++n) {
     uint64_t bits = types[type].pattern(n);
     memcpy(source + n * types[type].bytes, &bits, (size_t)types[type].bytes);
   }
   char text[128];
-  (void)snprintf(
-      text, sizeof text, "%s[%d,%d]", types[type].name, ROWS, COLUMNS);
+  (void)snprintf(text, sizeof text, "%s[%d,%d]", types[type].name, ROWS, COLUMNS);
   rlo_shape shape = test_shape_of(text);
   rlo_chain *chain = test_chain_of(&shape);
   expect_ok(operations[operation].append(chain));
   out->dst = *rlo_chain_shape(chain);
   const char *layout = operations[operation].layout;
   if (layout != NULL) {
-    (void)snprintf(text,
-                   sizeof text,
-                   "%s[%d,%d]%s",
-                   types[type].name,
-                   (int)out->dst.dims[0],
-                   (int)out->dst.dims[1],
-                   layout);
+    (void)snprintf(text, sizeof text, "%s[%d,%d]%s", types[type].name, (int)out->dst.dims[0],
+                   (int)out->dst.dims[1], layout);
     out->dst = test_shape_of(text);
   }
   expect_ok(rlo_chain_lower(chain, &out->dst, &out->problems));
@@ -458,8 +440,7 @@ RLO_LOOP_TEST(test_device_patterns__pass_the_host, 0, NUM_TYPES) {
     uint8_t *by_mover = new_result(&c);
     for (int32_t k = 0; k < rlo_problem_list_count(c.problems); ++k) {
       const rlo_problem *problem = rlo_problem_list_get(c.problems, k);
-      expect_ok(
-          rlo_problem_run_host_indexed(problem, source, indices, by_reference));
+      expect_ok(rlo_problem_run_host_indexed(problem, source, indices, by_reference));
       rlo__host_mover *mover = NULL;
       expect_ok(rlo__host_mover_create(problem, &mover));
       expect_ok(rlo__host_mover_run(mover, source, indices, by_mover, 1));
@@ -467,11 +448,8 @@ RLO_LOOP_TEST(test_device_patterns__pass_the_host, 0, NUM_TYPES) {
     }
     expect_patterns(&c, by_reference);
     ck_assert_msg(
-        memcmp(by_mover,
-               by_reference,
-               (size_t)rlo_problem_list_get(c.problems, 0)->dst_bytes) == 0,
-        "%s: the mover's bytes differ",
-        c.words);
+        memcmp(by_mover, by_reference, (size_t)rlo_problem_list_get(c.problems, 0)->dst_bytes) == 0,
+        "%s: the mover's bytes differ", c.words);
     free(by_mover);
     free(by_reference);
     end_case(&c);
@@ -486,18 +464,13 @@ RLO_LOOP_TEST(test_device_patterns__pass_the_device, 0, NUM_TYPES) {
     pattern_case c;
     begin_case(_i, n, &c);
     for (int32_t k = 0; k < rlo_problem_list_count(c.problems); ++k) {
-      const test_case run = {.device_class = (n + k + _i) % 2 == 0
-                                                 ? RLO_DEVICE_CLASS_CPU
-                                                 : RLO_DEVICE_CLASS_GPU,
-                             .src_content = source,
-                             .indices = indices};
-      ck_assert_int_eq(
-          test_device_run_problem(&device,
-                                  rlo_problem_list_get(c.problems, k),
-                                  &run,
-                                  c.words,
-                                  NULL),
-          TEST_RAN);
+      const test_case run = {
+          .device_class = (n + k + _i) % 2 == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU,
+          .src_content = source,
+          .indices = indices};
+      ck_assert_int_eq(test_device_run_problem(&device, rlo_problem_list_get(c.problems, k), &run,
+                                               c.words, NULL),
+                       TEST_RAN);
     }
     end_case(&c);
   }

@@ -17,10 +17,7 @@ RLO_FILE_FIXTURE(open_device_unordered, close_device);
 RLO_TIMEOUT(600);
 
 /* Numbers of this type: of floats the highest bit of the exponent is 0. */
-static void fill_numbers(test_random *random,
-                         rlo_dtype dtype,
-                         uint8_t *bytes,
-                         int64_t count) {
+static void fill_numbers(test_random *random, rlo_dtype dtype, uint8_t *bytes, int64_t count) {
   int64_t size = rlo_dtype_value_bits(dtype) / 8;
   for (int64_t b = 0; b < count; ++b) {
     bytes[b] = (uint8_t)(test_random_bits(random) >> 56);
@@ -46,37 +43,30 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   if (c->dst_dtype != x->array.dtype) {
     dst_shape = test_shape_make(c->dst_dtype, x->array.dims, x->array.rank);
   }
-  ck_assert_msg(
-      rlo_segment_sum_create(
-          &x->rows, &x->indices, x->dim, x->batch_dims, &dst_shape, &sum) ==
-          RLO_OK,
-      "%s: %s",
-      x->words,
-      rlo_error_last()->message);
+  ck_assert_msg(rlo_segment_sum_create(&x->rows, &x->indices, x->dim, x->batch_dims, &dst_shape,
+                                       &sum) == RLO_OK,
+                "%s: %s", x->words, rlo_error_last()->message);
   rlo_segment_sum_sizes sizes;
   rlo_segment_sum_get_sizes(sum, &sizes);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.device_class = c->device_class;
   options.family = c->family;
   rlo_plan *plan;
-  rlo_status status =
-      rlo_plan_create_segment_sum(device.context, sum, &options, &plan);
+  rlo_status status = rlo_plan_create_segment_sum(device.context, sum, &options, &plan);
   if (status == RLO_UNSUPPORTED && c->family != NULL) {
     rlo_segment_sum_release(sum);
     return TEST_REFUSED;
   }
-  ck_assert_msg(
-      status == RLO_OK, "%s: %s", x->words, rlo_error_last()->message);
+  ck_assert_msg(status == RLO_OK, "%s: %s", x->words, rlo_error_last()->message);
   int64_t src_size = rlo_dtype_value_bits(x->rows.dtype) / 8;
   int64_t dst_size = rlo_dtype_value_bits(c->dst_dtype) / 8;
-  test_arena src = test_arena_make(
-      src_size * test_random_in(random, 0, 5), sizes.src_bytes, 8, 0x50);
+  test_arena src =
+      test_arena_make(src_size * test_random_in(random, 0, 5), sizes.src_bytes, 8, 0x50);
   fill_numbers(random, x->rows.dtype, src.before + src.begin, sizes.src_bytes);
-  test_arena ids = test_arena_make(
-      8 * test_random_in(random, 0, 2), sizes.ids_bytes, 8, 0x10);
+  test_arena ids = test_arena_make(8 * test_random_in(random, 0, 2), sizes.ids_bytes, 8, 0x10);
   memcpy(ids.before + ids.begin, x->index_memory, (size_t)sizes.ids_bytes);
-  test_arena dst = test_arena_make(
-      dst_size * test_random_in(random, 0, 5), sizes.dst_bytes, 8, 0xd0);
+  test_arena dst =
+      test_arena_make(dst_size * test_random_in(random, 0, 5), sizes.dst_bytes, 8, 0xd0);
   rlo_plan_info info = test_plan_info_of(plan);
   ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
   ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
@@ -84,14 +74,11 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   test_arena_upload(&src, device.context);
   test_arena_upload(&ids, device.context);
   test_arena_upload(&dst, device.context);
-  expect_ok(rlo_segment_sum_run_host(sum,
-                                     src.before + src.begin,
-                                     ids.before + ids.begin,
+  expect_ok(rlo_segment_sum_run_host(sum, src.before + src.begin, ids.before + ids.begin,
                                      dst.expected + dst.begin));
   const bool is_right = run_in_arenas(plan, random, x->words, &src, &ids, &dst);
   if (!is_right) {
-    printf(
-        "%s in %s: the sums differ\n", x->words, rlo_dtype_name(c->dst_dtype));
+    printf("%s in %s: the sums differ\n", x->words, rlo_dtype_name(c->dst_dtype));
   }
   rlo_segment_sum_release(sum);
   return is_right ? TEST_RAN : TEST_FAILED;
@@ -102,13 +89,8 @@ RLO_TEST(test_device_segment_sum__random_sums_are_exact) {
   /* The plain shapes below are optimised. */
   test_device_optimise(false);
   int32_t num_forced = 0;
-  static const rlo_dtype dtypes[] = {RLO_DTYPE_S32,
-                                     RLO_DTYPE_F32,
-                                     RLO_DTYPE_BF16,
-                                     RLO_DTYPE_F16,
-                                     RLO_DTYPE_U8,
-                                     RLO_DTYPE_S64,
-                                     RLO_DTYPE_F64};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_S32, RLO_DTYPE_F32, RLO_DTYPE_BF16, RLO_DTYPE_F16,
+                                     RLO_DTYPE_U8,  RLO_DTYPE_S64, RLO_DTYPE_F64};
   test_random random = test_random_begin("test_device_segment_sum");
   for (int32_t i = 0; i < cases; ++i) {
     uint64_t case_seed = random.state;
@@ -126,16 +108,13 @@ RLO_TEST(test_device_segment_sum__random_sums_are_exact) {
       c.family = test_random_once_in(&random, 3) ? "compute" : "segment_sum";
     }
     test_outcome outcome = run_sum(&random, &c);
-    num_forced += outcome == TEST_RAN && c.family != NULL &&
-                  strcmp(c.family, "segment_sum") == 0;
+    num_forced += outcome == TEST_RAN && c.family != NULL && strcmp(c.family, "segment_sum") == 0;
     if (outcome == TEST_REFUSED) {
       c.family = NULL;
       outcome = run_sum(&random, &c);
     }
-    ck_assert_msg(outcome == TEST_RAN,
-                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                  (int)i,
-                  (unsigned long long)case_seed);
+    ck_assert_msg(outcome == TEST_RAN, "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                  (int)i, (unsigned long long)case_seed);
     free(x.index_memory);
   }
   printf("%d of %d by segment_sum\n", (int)num_forced, (int)cases);
@@ -143,10 +122,7 @@ RLO_TEST(test_device_segment_sum__random_sums_are_exact) {
 }
 
 /* Plain shapes, given in words, with random ids. */
-static void run_shapes(test_random *random,
-                       const char *rows,
-                       const char *ids,
-                       const char *array,
+static void run_shapes(test_random *random, const char *rows, const char *ids, const char *array,
                        int32_t dim) {
   test_indexed x;
   memset(&x, 0, sizeof x);
@@ -165,8 +141,7 @@ static void run_shapes(test_random *random,
     numbers[n] = (int32_t)test_random_in(random, -1, x.array.dims[dim]);
   }
   x.index_memory = numbers;
-  static const rlo_device_class classes[] = {RLO_DEVICE_CLASS_CPU,
-                                             RLO_DEVICE_CLASS_GPU};
+  static const rlo_device_class classes[] = {RLO_DEVICE_CLASS_CPU, RLO_DEVICE_CLASS_GPU};
   for (size_t n = 0; n < 2; ++n) {
     sum_case c = {&x, x.array.dtype, classes[n], NULL};
     ck_assert_int_eq(run_sum(random, &c), TEST_RAN);
@@ -191,9 +166,7 @@ RLO_TEST(test_device_segment_sum__long_segments) {
   run_shapes(&random, "s16[20000]", "s32[20000]", "s16[4]", 0);
 }
 
-static rlo_plan *plan_words(const char *rows,
-                            const char *ids,
-                            const char *array,
+static rlo_plan *plan_words(const char *rows, const char *ids, const char *array,
                             const rlo_plan_options *options) {
   rlo_shape shapes[3];
   shapes[0] = test_shape_of(rows);
@@ -201,8 +174,7 @@ static rlo_plan *plan_words(const char *rows,
   shapes[2] = test_shape_of(array);
   rlo_segment_sum *sum;
   rlo_plan *plan;
-  expect_ok(
-      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum));
+  expect_ok(rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum));
   expect_ok(rlo_plan_create_segment_sum(device.context, sum, options, &plan));
   rlo_segment_sum_release(sum);
   return plan;
@@ -238,11 +210,10 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
   rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.programs_built, prepared.programs_built);
   ck_assert_int_eq(after.launches, prepared.launches + 2 * info.num_steps);
-  expect_refusal(
-      rlo_enqueue(plan, device.queue, m.buffer, 0, m.buffer, 64, 0, NULL, NULL),
-      RLO_INVALID_ARGUMENT,
-      "the plan loads 32 bytes of indices; rlo_enqueue_operands "
-      "takes them");
+  expect_refusal(rlo_enqueue(plan, device.queue, m.buffer, 0, m.buffer, 64, 0, NULL, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "the plan loads 32 bytes of indices; rlo_enqueue_operands "
+                 "takes them");
   rlo_plan_release(plan);
 
   /* Without rows the plan fills with zeros only, without scratch memory. */
@@ -279,44 +250,22 @@ RLO_TEST(test_device_segment_sum__waits_and_is_waited_for) {
   test_arena_upload(&m, device.context);
   rlo_operands o = operands_in(&m);
   cl_int code;
-  cl_event gate =
-      clCreateUserEvent(rlo_context_cl_context(device.context), &code);
+  cl_event gate = clCreateUserEvent(rlo_context_cl_context(device.context), &code);
   expect_cl(code);
   cl_event event = NULL;
   expect_ok(rlo_enqueue_operands(plan, unordered, &o, 1, &gate, &event));
   const cl_float minus_one = -1.0F;
   /* Nothing has run yet: what is written now is what is summed. */
-  expect_cl(clEnqueueFillBuffer(device.queue,
-                                m.buffer,
-                                &minus_one,
-                                sizeof minus_one,
-                                0,
-                                32,
-                                0,
-                                NULL,
-                                NULL));
+  expect_cl(clEnqueueFillBuffer(device.queue, m.buffer, &minus_one, sizeof minus_one, 0, 32, 0,
+                                NULL, NULL));
   const cl_int two = 2;
-  expect_cl(clEnqueueFillBuffer(device.queue,
-                                m.buffer,
-                                &two,
-                                sizeof two,
-                                (size_t)o.index_offset_bytes,
-                                32,
-                                0,
-                                NULL,
-                                NULL));
+  expect_cl(clEnqueueFillBuffer(device.queue, m.buffer, &two, sizeof two,
+                                (size_t)o.index_offset_bytes, 32, 0, NULL, NULL));
   expect_cl(clFinish(device.queue));
   expect_cl(clSetUserEventStatus(gate, CL_COMPLETE));
   float sums[3] = {1.0F, 1.0F, 1.0F};
-  expect_cl(clEnqueueReadBuffer(device.queue,
-                                m.buffer,
-                                CL_TRUE,
-                                (size_t)o.dst_offset_bytes,
-                                sizeof sums,
-                                sums,
-                                1,
-                                &event,
-                                NULL));
+  expect_cl(clEnqueueReadBuffer(device.queue, m.buffer, CL_TRUE, (size_t)o.dst_offset_bytes,
+                                sizeof sums, sums, 1, &event, NULL));
   ck_assert(sums[0] == 0.0F && sums[1] == 0.0F && sums[2] == -8.0F);
   clReleaseEvent(event);
   clReleaseEvent(gate);
@@ -332,32 +281,24 @@ RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
   cl_event event = NULL;
   rlo_operands bad = o;
   bad.struct_size = 3;
-  expect_refusal_with(
-      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT,
-      "begin with RLO_OPERANDS_INIT");
+  expect_refusal_with(rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
+                      RLO_INVALID_ARGUMENT, "begin with RLO_OPERANDS_INIT");
   bad = o;
   bad.scratch_offset_bytes = 100;
-  expect_refusal(
-      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT,
-      "the scratch offset of 100 bytes is not a multiple of the "
-      "element's 8");
+  expect_refusal(rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
+                 RLO_INVALID_ARGUMENT,
+                 "the scratch offset of 100 bytes is not a multiple of the "
+                 "element's 8");
   bad = o;
   bad.scratch_offset_bytes = o.index_offset_bytes;
-  expect_refusal_with(
-      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT,
-      "indices and scratch overlap");
+  expect_refusal_with(rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
+                      RLO_INVALID_ARGUMENT, "indices and scratch overlap");
   bad = o;
   bad.scratch = NULL;
-  expect_refusal_with(
-      rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT,
-      "the scratch buffer is NULL");
+  expect_refusal_with(rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
+                      RLO_INVALID_ARGUMENT, "the scratch buffer is NULL");
   expect_refusal(rlo_enqueue_operands(NULL, device.queue, &o, 0, NULL, &event),
-                 RLO_INVALID_ARGUMENT,
-                 "'plan' is NULL");
+                 RLO_INVALID_ARGUMENT, "'plan' is NULL");
   ck_assert_ptr_null(event);
   expect_ok(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event));
   expect_cl(clWaitForEvents(1, &event));
@@ -381,9 +322,7 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   o.scratch_offset_bytes = (1 << 15) + (1 << 14);
   cl_event event = NULL;
   rlo_context_stats before = test_context_stats(device.context);
-  ck_assert_int_eq(
-      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_UNSUPPORTED);
   rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.launches, before.launches);
   ck_assert_int_eq(after.programs_built, before.programs_built);

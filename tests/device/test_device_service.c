@@ -27,29 +27,23 @@ static rlo_context *open_context(int64_t memory_budget_bytes) {
   options.memory_budget_bytes = memory_budget_bytes;
   rlo_context *context = NULL;
   expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
-                               rlo_context_cl_device(device.context),
-                               &options,
-                               &context));
+                               rlo_context_cl_device(device.context), &options, &context));
   return context;
 }
 
-static rlo_service *open_service(rlo_context *const *contexts,
-                                 int32_t num_contexts,
-                                 bool copies) {
+static rlo_service *open_service(rlo_context *const *contexts, int32_t num_contexts, bool copies) {
   rlo_service *service = NULL;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
   options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
   options.io_threads = 3;
-  expect_ok(
-      rlo__service_create(contexts, num_contexts, &options, copies, &service));
+  expect_ok(rlo__service_create(contexts, num_contexts, &options, copies, &service));
   return service;
 }
 
-static const test_storage_kind kinds[][2] = {
-    {TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY},
-    {TEST_STORAGE_FILE, TEST_STORAGE_FILE},
-    {TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY},
-    {TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS}};
+static const test_storage_kind kinds[][2] = {{TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY},
+                                             {TEST_STORAGE_FILE, TEST_STORAGE_FILE},
+                                             {TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY},
+                                             {TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS}};
 
 enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -104,19 +98,14 @@ RLO_LOOP_TEST(test_device_service__resumed, 0, 2) {
   rlo_job_release(t.job);
   t.job = NULL;
   if (copies) {
-    ck_assert_int_eq(rlo_service_submit(on_host,
-                                        &t.problem,
-                                        t.src.storage,
-                                        t.dst.storage,
-                                        &t.options,
-                                        &t.job),
-                     RLO_INVALID_ARGUMENT);
+    ck_assert_int_eq(
+        rlo_service_submit(on_host, &t.problem, t.src.storage, t.dst.storage, &t.options, &t.job),
+        RLO_INVALID_ARGUMENT);
   }
   transpose_job_submit(&t, copies ? on_device : on_host);
   transpose_job_expect(&t);
   rlo_job_info info = transpose_job_info(&t);
-  ck_assert_int_eq(info.bytes_resumed + info.bytes_read + info.bytes_written,
-                   info.bytes_total);
+  ck_assert_int_eq(info.bytes_resumed + info.bytes_read + info.bytes_written, info.bytes_total);
   transpose_job_deinit(&t);
   rlo_service_release(on_device);
   rlo_service_release(on_host);
@@ -137,22 +126,14 @@ RLO_LOOP_TEST(test_device_service__gaps_keep_their_bytes, 0, 4) {
   memcpy(wanted, before, sizeof before);
   expect_ok(rlo_problem_run_host(&problem, src, wanted));
   watched_storage from_storage, to_storage;
-  watched_storage_init(
-      &from_storage, TEST_STORAGE_FILE, src, problem.src_bytes, NULL);
-  watched_storage_init(&to_storage,
-                       _i < 2 ? TEST_STORAGE_FUNCTIONS : TEST_STORAGE_MEMORY,
-                       before,
-                       problem.dst_bytes,
-                       NULL);
+  watched_storage_init(&from_storage, TEST_STORAGE_FILE, src, problem.src_bytes, NULL);
+  watched_storage_init(&to_storage, _i < 2 ? TEST_STORAGE_FUNCTIONS : TEST_STORAGE_MEMORY, before,
+                       problem.dst_bytes, NULL);
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.host_memory_bytes = INT64_C(1) << 14;
   rlo_job *job = NULL;
-  expect_ok(rlo_service_submit(service,
-                               &problem,
-                               from_storage.storage,
-                               to_storage.storage,
-                               &options,
-                               &job));
+  expect_ok(rlo_service_submit(service, &problem, from_storage.storage, to_storage.storage,
+                               &options, &job));
   expect_ok(rlo_job_wait(job, -1, NULL));
   expect_ok(rlo_job_result(job));
   rlo_job_release(job);
@@ -183,10 +164,8 @@ RLO_LOOP_TEST(test_device_service__pieces_that_reach_beyond_their_box, 1, 3) {
     t.options.host_memory_bytes = budget;
     t.options.passes = _i;
     t.options.scratch_bytes = problem.dst_bytes;
-    watched_storage_init(
-        &t.src, TEST_STORAGE_FILE, src, problem.src_bytes, NULL);
-    watched_storage_init(
-        &t.dst, TEST_STORAGE_FUNCTIONS, zeros, 2 * problem.dst_bytes, NULL);
+    watched_storage_init(&t.src, TEST_STORAGE_FILE, src, problem.src_bytes, NULL);
+    watched_storage_init(&t.dst, TEST_STORAGE_FUNCTIONS, zeros, 2 * problem.dst_bytes, NULL);
     transpose_job_submit(&t, service);
     expect_ok(rlo_job_wait(t.job, -1, NULL));
     rlo_status status = rlo_job_result(t.job);
@@ -232,8 +211,7 @@ RLO_TEST(test_device_service__a_lost_context_gives_its_pieces_back) {
   transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FILE);
   transpose_job_submit(&t, service);
   transpose_job_expect_failure(&t, RLO_OUT_OF_MEMORY, "piece ");
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "exceeds the budget"));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "exceeds the budget"));
   transpose_job_deinit(&t);
   rlo_service_release(service);
   rlo_context_release(contexts[1]);
@@ -250,8 +228,7 @@ RLO_TEST(test_device_service__a_small_device_budget) {
   t.options.host_memory_bytes = 0;
   transpose_job_submit(&t, service);
   transpose_job_expect(&t);
-  ck_assert_int_le(transpose_job_info(&t).device_bytes_peak,
-                   RLO_SERVICE_MIN_DEVICE_BYTES);
+  ck_assert_int_le(transpose_job_info(&t).device_bytes_peak, RLO_SERVICE_MIN_DEVICE_BYTES);
   transpose_job_deinit(&t);
   rlo_service_release(service);
 }
@@ -279,15 +256,14 @@ RLO_TEST(test_device_service__plans_by_a_family) {
 RLO_TEST(test_device_service__refuses_a_context_twice) {
   rlo_context *contexts[] = {device.context, device.context};
   rlo_service *service = NULL;
-  expect_refusal(rlo_service_create(contexts, 2, NULL, &service),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_service_create(contexts, 2, NULL, &service), RLO_INVALID_ARGUMENT,
                  "context 1 is context 0 again");
 }
 
 RLO_TEST(test_device_service__the_next_job_finds_the_plans_of_the_last) {
   rlo_service *service = open_service(&device.context, 1, false);
-  rlo_context_stats stats[3] = {
-      RLO_CONTEXT_STATS_INIT, RLO_CONTEXT_STATS_INIT, RLO_CONTEXT_STATS_INIT};
+  rlo_context_stats stats[3] = {RLO_CONTEXT_STATS_INIT, RLO_CONTEXT_STATS_INIT,
+                                RLO_CONTEXT_STATS_INIT};
   for (int n = 0; n < 3; ++n) {
     transpose_job t;
     transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY);

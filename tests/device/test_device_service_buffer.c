@@ -32,28 +32,22 @@ static void fill_guards(guarded *g) {
   uint8_t guard[GUARD_BYTES];
   memset(guard, 0xA5, sizeof guard);
   test_device_write(device.queue, g->buffer, 0, GUARD_BYTES, guard);
-  test_device_write(
-      device.queue, g->buffer, GUARD_BYTES + g->bytes, GUARD_BYTES, guard);
+  test_device_write(device.queue, g->buffer, GUARD_BYTES + g->bytes, GUARD_BYTES, guard);
 }
 
 static void open_guarded(guarded *g, const void *content, int64_t bytes) {
   g->bytes = bytes;
-  g->buffer = test_context_buffer(device.context,
-                                  CL_MEM_READ_WRITE,
-                                  (size_t)(bytes + 2 * GUARD_BYTES),
-                                  NULL);
+  g->buffer = test_context_buffer(device.context, CL_MEM_READ_WRITE,
+                                  (size_t)(bytes + 2 * GUARD_BYTES), NULL);
   fill_guards(g);
-  expect_ok(rlo_storage_from_buffer(
-      device.context, g->buffer, GUARD_BYTES, bytes, &g->storage));
+  expect_ok(rlo_storage_from_buffer(device.context, g->buffer, GUARD_BYTES, bytes, &g->storage));
   expect_ok(rlo__storage_write(g->storage, 0, bytes, content));
   /* The storage has a reference of its own. */
   expect_cl(clReleaseMemObject(g->buffer));
 }
 
 /* Reads the whole buffer; the guards have to be as they were. */
-static void expect_content(const guarded *g,
-                           const void *wanted,
-                           const char *name) {
+static void expect_content(const guarded *g, const void *wanted, const char *name) {
   size_t all = (size_t)g->bytes + 2 * (size_t)GUARD_BYTES;
   uint8_t *got = rlo__alloc(all);
   test_device_read(device.queue, g->buffer, 0, (int64_t)all, got);
@@ -61,9 +55,7 @@ static void expect_content(const guarded *g,
     ck_assert_int_eq(got[n], 0xA5);
     ck_assert_int_eq(got[all - 1 - n], 0xA5);
   }
-  ck_assert_msg(memcmp(got + GUARD_BYTES, wanted, (size_t)g->bytes) == 0,
-                "%s: other bytes",
-                name);
+  ck_assert_msg(memcmp(got + GUARD_BYTES, wanted, (size_t)g->bytes) == 0, "%s: other bytes", name);
   rlo__free(got);
 }
 
@@ -75,44 +67,27 @@ static void close_guarded(guarded *g) {
  */
 
 /* The library's calls come by here. */
-static bool is_taken(cl_mem buffer,
-                     const size_t *origin,
-                     const size_t *region,
-                     size_t row,
+static bool is_taken(cl_mem buffer, const size_t *origin, const size_t *region, size_t row,
                      size_t plane) {
   size_t bytes = 0;
-  expect_cl(
-      clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+  expect_cl(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
   plane = plane != 0 ? plane : region[1] * row;
-  return (origin[2] + region[2] - 1) * plane + (origin[1] + region[1]) * row <=
-         bytes;
+  return (origin[2] + region[2] - 1) * plane + (origin[1] + region[1]) * row <= bytes;
 }
 
-#define RECT(pointer)                                                        \
-  cl_command_queue queue, cl_mem buffer, cl_bool is_blocking,                \
-      const size_t *origin, const size_t *host_origin, const size_t *region, \
-      size_t row, size_t plane, size_t host_row, size_t host_plane,          \
-      pointer host, cl_uint count, const cl_event *events, cl_event *event
+#define RECT(pointer)                                                                             \
+  cl_command_queue queue, cl_mem buffer, cl_bool is_blocking, const size_t *origin,               \
+      const size_t *host_origin, const size_t *region, size_t row, size_t plane, size_t host_row, \
+      size_t host_plane, pointer host, cl_uint count, const cl_event *events, cl_event *event
 
-#define TRANSFER_RECT(name, pointer)                                           \
-  cl_int name(RECT(pointer)) {                                                 \
-    cl_int (*driver)(RECT(pointer)) = NULL;                                    \
-    *(void **)&driver = dlsym(RTLD_NEXT, #name);                               \
-    return !is_taken(buffer, origin, region, row, plane) ? CL_INVALID_VALUE    \
-                                                         : driver(queue,       \
-                                                                  buffer,      \
-                                                                  is_blocking, \
-                                                                  origin,      \
-                                                                  host_origin, \
-                                                                  region,      \
-                                                                  row,         \
-                                                                  plane,       \
-                                                                  host_row,    \
-                                                                  host_plane,  \
-                                                                  host,        \
-                                                                  count,       \
-                                                                  events,      \
-                                                                  event);      \
+#define TRANSFER_RECT(name, pointer)                                                         \
+  cl_int name(RECT(pointer)) {                                                               \
+    cl_int (*driver)(RECT(pointer)) = NULL;                                                  \
+    *(void **)&driver = dlsym(RTLD_NEXT, #name);                                             \
+    return !is_taken(buffer, origin, region, row, plane)                                     \
+               ? CL_INVALID_VALUE                                                            \
+               : driver(queue, buffer, is_blocking, origin, host_origin, region, row, plane, \
+                        host_row, host_plane, host, count, events, event);                   \
   }
 
 TRANSFER_RECT(clEnqueueReadBufferRect, void *)
@@ -133,12 +108,10 @@ static lattice draw_lattice(test_random *random) {
   l.bytes = l.run_bytes;
   int64_t span = l.run_bytes;
   for (int32_t d = l.num_dims - 1; d >= 0; --d) {
-    int64_t gap =
-        test_random_once_in(random, 2) ? 0 : test_random_in(random, 0, 99);
-    int64_t stride =
-        test_random_once_in(random, 2)
-            ? (span + gap + l.run_bytes - 1) / l.run_bytes * l.run_bytes
-            : span + gap;
+    int64_t gap = test_random_once_in(random, 2) ? 0 : test_random_in(random, 0, 99);
+    int64_t stride = test_random_once_in(random, 2)
+                         ? (span + gap + l.run_bytes - 1) / l.run_bytes * l.run_bytes
+                         : span + gap;
     int64_t most = (SMALL_BYTES - span) / stride + 1;
     int64_t extent = test_random_in(random, 1, most < 5 ? most : 5);
     l.extents[d] = extent;
@@ -159,26 +132,12 @@ static lattice draw_lattice(test_random *random) {
 }
 
 static void read_lattice(rlo_storage *storage, const lattice *l, void *into) {
-  expect_ok(test_transfer(storage,
-                          l->base,
-                          l->extents,
-                          l->strides,
-                          l->num_dims,
-                          l->run_bytes,
-                          into,
+  expect_ok(test_transfer(storage, l->base, l->extents, l->strides, l->num_dims, l->run_bytes, into,
                           false));
 }
 
-static void write_lattice(rlo_storage *storage,
-                          const lattice *l,
-                          const void *from) {
-  expect_ok(test_transfer(storage,
-                          l->base,
-                          l->extents,
-                          l->strides,
-                          l->num_dims,
-                          l->run_bytes,
-                          from,
+static void write_lattice(rlo_storage *storage, const lattice *l, const void *from) {
+  expect_ok(test_transfer(storage, l->base, l->extents, l->strides, l->num_dims, l->run_bytes, from,
                           true));
 }
 
@@ -206,9 +165,7 @@ RLO_TEST(test_device_service_buffer__lattices_as_of_memory) {
       write_lattice(g.storage, &l, b);
     }
     ck_assert_msg(memcmp(a, b, (size_t)l.bytes) == 0,
-                  "case %d; repeat with RELAYOUT_TEST_SEED=%" PRIu64,
-                  n,
-                  seed);
+                  "case %d; repeat with RELAYOUT_TEST_SEED=%" PRIu64, n, seed);
     rlo__free(a);
     rlo__free(b);
   }
@@ -255,8 +212,7 @@ RLO_LOOP_TEST(test_device_service_buffer__a_box_ends_with_the_storage, 1, 3) {
   read_lattice(g.storage, &box, got);
   ck_assert_mem_eq(got, packed, (size_t)_i * 120);
   for (int n = 0; n < 3 * _i; ++n) {
-    memcpy(
-        content + box.base + n / 3 * 7500 + n % 3 * 2500, packed + 40 * n, 40);
+    memcpy(content + box.base + n / 3 * 7500 + n % 3 * 2500, packed + 40 * n, 40);
   }
   expect_content(&g, content, "box at the end");
   close_guarded(&g);
@@ -284,10 +240,7 @@ RLO_TABLE_TEST(test_device_service_buffer__jobs, jobs) {
   options.device_memory_bytes = RLO_SERVICE_MIN_DEVICE_BYTES;
   options.io_threads = 3;
   rlo_service *service = NULL;
-  expect_ok(rlo__service_create(&device.context,
-                                jobs[_i].has_device,
-                                &options,
-                                jobs[_i].copies,
+  expect_ok(rlo__service_create(&device.context, jobs[_i].has_device, &options, jobs[_i].copies,
                                 &service));
   rlo_problem problem;
   /* With gaps, which keep their bytes. */
@@ -304,12 +257,8 @@ RLO_TABLE_TEST(test_device_service_buffer__jobs, jobs) {
   open_guarded(&dst, before + problem.src_bytes, problem.dst_bytes);
   rlo__free(before);
   expect_ok(rlo_service_submit(
-      service,
-      &problem,
-      (jobs[_i].ends & FROM_BUFFER) != 0 ? src.storage : job.src.storage,
-      (jobs[_i].ends & TO_BUFFER) != 0 ? dst.storage : job.dst.storage,
-      &job.options,
-      &job.job));
+      service, &problem, (jobs[_i].ends & FROM_BUFFER) != 0 ? src.storage : job.src.storage,
+      (jobs[_i].ends & TO_BUFFER) != 0 ? dst.storage : job.dst.storage, &job.options, &job.job));
   if ((jobs[_i].ends & TO_BUFFER) != 0) {
     expect_ok(rlo_job_wait(job.job, -1, NULL));
     expect_ok(rlo_job_result(job.job));
@@ -332,66 +281,40 @@ static cl_mem make_buffer(const rlo_context *context, cl_mem_flags flags) {
   return test_context_buffer(context, flags, 100, NULL);
 }
 
-static void expect_refused(cl_mem buffer,
-                           int64_t offset,
-                           int64_t bytes,
-                           rlo_status status,
+static void expect_refused(cl_mem buffer, int64_t offset, int64_t bytes, rlo_status status,
                            const char *message) {
   rlo_storage *storage = (rlo_storage *)(void *)&status;
-  expect_refusal(
-      rlo_storage_from_buffer(device.context, buffer, offset, bytes, &storage),
-      status,
-      message);
+  expect_refusal(rlo_storage_from_buffer(device.context, buffer, offset, bytes, &storage), status,
+                 message);
   ck_assert_ptr_null(storage);
 }
 
 RLO_TEST(test_device_service_buffer__refusals) {
   const rlo_context *context = device.context;
   cl_mem buffer = make_buffer(context, CL_MEM_READ_WRITE);
-  expect_refused(
-      NULL, 0, 1, RLO_INVALID_ARGUMENT, "'buffer' is NULL; 1 bytes are needed");
-  expect_refused(buffer,
-                 -1,
-                 1,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(NULL, 0, 1, RLO_INVALID_ARGUMENT, "'buffer' is NULL; 1 bytes are needed");
+  expect_refused(buffer, -1, 1, RLO_INVALID_ARGUMENT,
                  "1 bytes at byte -1 of a buffer; both have to be at least 0");
-  expect_refused(buffer,
-                 0,
-                 -5,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(buffer, 0, -5, RLO_INVALID_ARGUMENT,
                  "-5 bytes at byte 0 of a buffer; both have to be at least 0");
-  expect_refused(buffer,
-                 101,
-                 0,
-                 RLO_OUT_OF_RANGE,
+  expect_refused(buffer, 101, 0, RLO_OUT_OF_RANGE,
                  "0 bytes at byte 101 do not lie in a buffer of 100 bytes");
-  expect_refused(buffer,
-                 INT64_MAX,
-                 INT64_MAX,
-                 RLO_OUT_OF_RANGE,
+  expect_refused(buffer, INT64_MAX, INT64_MAX, RLO_OUT_OF_RANGE,
                  "9223372036854775807 bytes at byte 9223372036854775807 do not "
                  "lie in a buffer of 100 bytes");
-  expect_refused(buffer,
-                 60,
-                 41,
-                 RLO_OUT_OF_RANGE,
+  expect_refused(buffer, 60, 41, RLO_OUT_OF_RANGE,
                  "41 bytes at byte 60 do not lie in a buffer of 100 bytes");
   expect_cl(clReleaseMemObject(buffer));
 
   test_device other = test_device_open();
   buffer = make_buffer(other.context, CL_MEM_READ_WRITE);
-  expect_refused(
-      buffer, 0, 1, RLO_INVALID_ARGUMENT, "the buffer is of another context");
+  expect_refused(buffer, 0, 1, RLO_INVALID_ARGUMENT, "the buffer is of another context");
   expect_cl(clReleaseMemObject(buffer));
   test_device_close(&other);
 
   buffer = make_buffer(context, CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS);
-  expect_refused(
-      buffer,
-      0,
-      1,
-      RLO_INVALID_ARGUMENT,
-      "the buffer is CL_MEM_HOST_NO_ACCESS: its bytes go through the host");
+  expect_refused(buffer, 0, 1, RLO_INVALID_ARGUMENT,
+                 "the buffer is CL_MEM_HOST_NO_ACCESS: its bytes go through the host");
   expect_cl(clReleaseMemObject(buffer));
 }
 
@@ -399,11 +322,9 @@ RLO_TEST(test_device_service_buffer__what_the_host_may_do) {
   const rlo_context *context = device.context;
   char byte = 0;
   for (int n = 0; n < 2; ++n) {
-    cl_mem buffer = make_buffer(
-        context, n == 0 ? CL_MEM_HOST_READ_ONLY : CL_MEM_HOST_WRITE_ONLY);
+    cl_mem buffer = make_buffer(context, n == 0 ? CL_MEM_HOST_READ_ONLY : CL_MEM_HOST_WRITE_ONLY);
     rlo_storage *storage = NULL;
-    expect_ok(
-        rlo_storage_from_buffer(device.context, buffer, 10, 90, &storage));
+    expect_ok(rlo_storage_from_buffer(device.context, buffer, 10, 90, &storage));
     expect_cl(clReleaseMemObject(buffer));
     ck_assert_int_eq(rlo__storage_read(storage, 89, 1, &byte),
                      n == 0 ? RLO_OK : RLO_INVALID_ARGUMENT);

@@ -51,8 +51,7 @@ static void open_all(void) {
   if (!is_large) {
     info->max_allocation_bytes = INT64_C(1) << 20;
   }
-  printf("%" PRId64 " bytes, buffers of at most %" PRId64 "\n",
-         num_bytes,
+  printf("%" PRId64 " bytes, buffers of at most %" PRId64 "\n", num_bytes,
          info->max_allocation_bytes);
   ck_assert_int_gt(num_bytes, 4 * info->max_allocation_bytes);
   there = transposition(source);
@@ -80,18 +79,13 @@ static uint32_t value(int64_t n) {
 
 /* Fails unless `bytes` bytes from `offset` on are the source's, or those of its
  * transpose. */
-static rlo_status check(const uint32_t *got,
-                        int64_t offset,
-                        int64_t bytes,
-                        bool is_transposed) {
+static rlo_status check(const uint32_t *got, int64_t offset, int64_t bytes, bool is_transposed) {
   int64_t row = offset / 4 / source.rows;
   int64_t column = offset / 4 % source.rows;
   for (int64_t n = 0; n < bytes / 4; ++n) {
-    int64_t from =
-        is_transposed ? column * source.columns + row : offset / 4 + n;
+    int64_t from = is_transposed ? column * source.columns + row : offset / 4 + n;
     if (got[n] != value(from)) {
-      return rlo_error_set(
-          RLO_INTERNAL, "element %lld is wrong", (long long)(offset / 4 + n));
+      return rlo_error_set(RLO_INTERNAL, "element %lld is wrong", (long long)(offset / 4 + n));
     }
     if (++column == source.rows) {
       column = 0;
@@ -101,10 +95,7 @@ static rlo_status check(const uint32_t *got,
   return RLO_OK;
 }
 
-static rlo_status generate(void *payload,
-                           int64_t offset,
-                           int64_t bytes,
-                           void *into) {
+static rlo_status generate(void *payload, int64_t offset, int64_t bytes, void *into) {
   uint32_t *values = into;
   (void)payload;
   for (int64_t n = 0; n < bytes / 4; ++n) {
@@ -113,10 +104,7 @@ static rlo_status generate(void *payload,
   return RLO_OK;
 }
 
-static rlo_status compare(void *payload,
-                          int64_t offset,
-                          int64_t bytes,
-                          const void *from) {
+static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const void *from) {
   (void)payload;
   return check(from, offset, bytes, false);
 }
@@ -142,13 +130,8 @@ static rlo_storage *open_file(int fd) {
   return storage;
 }
 
-static void run(const char *name,
-                rlo_service *by,
-                int64_t host_bytes,
-                const rlo_problem *problem,
-                rlo_storage *src,
-                rlo_storage *dst,
-                rlo_job_info *out_info) {
+static void run(const char *name, rlo_service *by, int64_t host_bytes, const rlo_problem *problem,
+                rlo_storage *src, rlo_storage *dst, rlo_job_info *out_info) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.is_new_destination = true;
   rlo_job *job = NULL;
@@ -160,12 +143,8 @@ static void run(const char *name,
   rlo_job_info info = RLO_JOB_INFO_INIT;
   expect_ok(rlo_job_get_info(job, &info));
   rlo_job_release(job);
-  printf("%s: %.2f s, %.2f GB/s, %" PRId64
-         " pieces, %.1f MiB of host memory, %.2f of the device\n",
-         name,
-         seconds,
-         2e-9 * (double)num_bytes / seconds,
-         info.num_pieces,
+  printf("%s: %.2f s, %.2f GB/s, %" PRId64 " pieces, %.1f MiB of host memory, %.2f of the device\n",
+         name, seconds, 2e-9 * (double)num_bytes / seconds, info.num_pieces,
          (double)info.host_bytes_peak / (double)(1 << 20),
          (double)info.device_bytes_peak / (double)(1 << 20));
   ck_assert_int_eq(info.bytes_read, num_bytes);
@@ -218,8 +197,7 @@ RLO_TEST(test_device_service_large__files) {
 
 /* What a device with memory of its own may use. The smallest one limits the
  * pieces of the small matrix, of which the largest holds both sides. */
-static const int64_t device_memories[] = {
-    INT64_C(1) << 18, INT64_C(1) << 20, INT64_C(256) << 20};
+static const int64_t device_memories[] = {INT64_C(1) << 18, INT64_C(1) << 20, INT64_C(256) << 20};
 
 /* Source and destination are copied to buffers on the device and back. These
  * stay within its memory by the job's counter, and by the context, which
@@ -245,13 +223,8 @@ RLO_TABLE_TEST(test_device_service_large__device_memory, device_memories) {
   expect_ok(rlo_storage_from_memory(memory, num_bytes, &storage));
   rlo_job_info info;
   for (int32_t n = 0; n < 2; ++n) {
-    run(n == 0 ? "by the device" : "and back",
-        copying,
-        options.host_memory_bytes,
-        n == 0 ? &there : &back,
-        n == 0 ? functions : storage,
-        n == 0 ? storage : functions,
-        &info);
+    run(n == 0 ? "by the device" : "and back", copying, options.host_memory_bytes,
+        n == 0 ? &there : &back, n == 0 ? functions : storage, n == 0 ? storage : functions, &info);
     if (n == 0) {
       expect_ok(check(memory, 0, num_bytes, true));
     }

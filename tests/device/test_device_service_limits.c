@@ -37,19 +37,17 @@ typedef enum problem_kind {
 static const char *make_problem(problem_kind kind, int rows, rlo_problem *out) {
   static const struct {
     const char *name, *before, *after, *permutation;
-  } made[] = {
-      [TRANSPOSITION] = {"transposition", "f32[500,", "]", "1,0"},
-      [TILES] = {"tiles", "f32[", ",500]{1,0:T(8,128)fill(zero)}", NULL},
-      [NARROWING] = {"narrowing", "bf16[", ",500]{0,1}", NULL},
-      [WIDENING] = {"widening", "f32[", ",500]{0,1}", NULL},
-      [PADDING] = {"padding", "", "", NULL},
-      [GAPS] = {"gaps", "f32[", ",500]{0,1:T(8,128)}", NULL}};
+  } made[] = {[TRANSPOSITION] = {"transposition", "f32[500,", "]", "1,0"},
+              [TILES] = {"tiles", "f32[", ",500]{1,0:T(8,128)fill(zero)}", NULL},
+              [NARROWING] = {"narrowing", "bf16[", ",500]{0,1}", NULL},
+              [WIDENING] = {"widening", "f32[", ",500]{0,1}", NULL},
+              [PADDING] = {"padding", "", "", NULL},
+              [GAPS] = {"gaps", "f32[", ",500]{0,1:T(8,128)}", NULL}};
 
   char src[64], dst[64];
   const char *type = kind == WIDENING ? "bf16" : "f32";
   (void)snprintf(src, sizeof src, "%s[%d,500]", type, rows);
-  (void)snprintf(
-      dst, sizeof dst, "%s%d%s", made[kind].before, rows, made[kind].after);
+  (void)snprintf(dst, sizeof dst, "%s%d%s", made[kind].before, rows, made[kind].after);
   if (kind == PADDING) {
     checked_job_pad(src, 3, out);
   } else {
@@ -62,12 +60,9 @@ static const char *make_problem(problem_kind kind, int rows, rlo_problem *out) {
 static rlo_context *contexts[2];
 
 /* Limits a context: all of its buffers together, and each. 0: as it is. */
-static void limit(rlo_context *context,
-                  int64_t memory_bytes,
-                  int64_t buffer_bytes) {
+static void limit(rlo_context *context, int64_t memory_bytes, int64_t buffer_bytes) {
   const rlo_device_info *own = &device.context->device_info;
-  context->memory_budget_bytes =
-      memory_bytes != 0 ? memory_bytes : own->global_memory_bytes;
+  context->memory_budget_bytes = memory_bytes != 0 ? memory_bytes : own->global_memory_bytes;
   context->device_info.max_allocation_bytes =
       buffer_bytes != 0 ? buffer_bytes : own->max_allocation_bytes;
 }
@@ -78,9 +73,7 @@ static void open_contexts(void) {
   open_device();
   for (int n = 0; n < 2; ++n) {
     expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
-                                 rlo_context_cl_device(device.context),
-                                 &options,
-                                 &contexts[n]));
+                                 rlo_context_cl_device(device.context), &options, &contexts[n]));
   }
 }
 
@@ -92,10 +85,8 @@ static void close_contexts(void) {
 
 RLO_FILE_FIXTURE(open_contexts, close_contexts);
 
-static rlo_service *open_service(rlo_context *const *on,
-                                 int32_t num_contexts,
-                                 int64_t device_memory_bytes,
-                                 bool copies) {
+static rlo_service *open_service(rlo_context *const *on, int32_t num_contexts,
+                                 int64_t device_memory_bytes, bool copies) {
   rlo_service *service = NULL;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
   options.host_memory_bytes = 32 * RLO_SERVICE_MIN_HOST_BYTES;
@@ -107,20 +98,17 @@ static rlo_service *open_service(rlo_context *const *on,
 
 /* ------------------------------------------------------------------ buffers */
 
-static const test_storage_kind kinds[][2] = {
-    {TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY},
-    {TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY},
-    {TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS},
-    {TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS}};
+static const test_storage_kind kinds[][2] = {{TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY},
+                                             {TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY},
+                                             {TEST_STORAGE_MEMORY, TEST_STORAGE_FUNCTIONS},
+                                             {TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS}};
 
 enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* No buffer is larger than the device allows, whatever the array: neither a
  * piece's, nor one over the user's memory or over a box. Larger ones are
  * refused where they are made. */
-RLO_LOOP_TEST(test_device_service_limits__arrays_beyond_a_buffer,
-              0,
-              NUM_KINDS * 2) {
+RLO_LOOP_TEST(test_device_service_limits__arrays_beyond_a_buffer, 0, NUM_KINDS * 2) {
   const test_storage_kind *pair = kinds[_i % NUM_KINDS];
   bool copies = _i >= NUM_KINDS;
   limit(contexts[0], 0, 96 * KIB);
@@ -145,9 +133,7 @@ RLO_LOOP_TEST(test_device_service_limits__one_side_beyond_a_buffer, 0, 2) {
   rlo_problem problem;
   /* 600,000 bytes from or to 300,000. */
   test_plan_lower(_i == 0 ? "f32[300,500]" : "bf16[300,500]",
-                  _i == 0 ? "bf16[300,500]{0,1}" : "f32[300,500]{0,1}",
-                  NULL,
-                  &problem);
+                  _i == 0 ? "bf16[300,500]{0,1}" : "f32[300,500]{0,1}", NULL, &problem);
   limit(contexts[0], 0, 300000);
   rlo_service *service = open_service(contexts, 1, 0, false);
   checked_job job;
@@ -235,8 +221,7 @@ RLO_LOOP_TEST(test_device_service_limits__two_contexts, 0, 2) {
     rlo_problem problem;
     const char *name = make_problem((problem_kind)k, ROWS, &problem);
     checked_job job;
-    checked_job_init(
-        &job, &problem, kinds[k % NUM_KINDS][0], kinds[k % NUM_KINDS][1]);
+    checked_job_init(&job, &problem, kinds[k % NUM_KINDS][0], kinds[k % NUM_KINDS][1]);
     job.options.host_memory_bytes = 256 * KIB;
     checked_job_submit(&job, service);
     checked_job_expect(&job, name);
@@ -249,12 +234,10 @@ RLO_LOOP_TEST(test_device_service_limits__two_contexts, 0, 2) {
 /* One half of the device each. */
 RLO_TEST(test_device_service_limits__sub_devices) {
   cl_device_id whole = rlo_context_cl_device(device.context);
-  const cl_device_partition_property halves[] = {
-      CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+  const cl_device_partition_property halves[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
   cl_device_id parts[2];
   cl_uint num_parts = 0;
-  if (clCreateSubDevices(whole, halves, 0, NULL, &num_parts) != CL_SUCCESS ||
-      num_parts != 2 ||
+  if (clCreateSubDevices(whole, halves, 0, NULL, &num_parts) != CL_SUCCESS || num_parts != 2 ||
       clCreateSubDevices(whole, halves, 2, parts, NULL) != CL_SUCCESS) {
     printf("left out: the device is not made of two\n");
     return;
@@ -273,8 +256,7 @@ RLO_TEST(test_device_service_limits__sub_devices) {
   for (int n = 0; n < 2; ++n) {
     rlo_problem problem;
     (void)make_problem(n == 0 ? TRANSPOSITION : TILES, ROWS, &problem);
-    checked_job_init(
-        &jobs[n], &problem, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
+    checked_job_init(&jobs[n], &problem, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
     jobs[n].options.host_memory_bytes = 64 * KIB;
     checked_job_submit(&jobs[n], service);
   }
@@ -303,10 +285,7 @@ static void make_late_source(checked_job *job) {
   rlo_chain *chain = test_chain_of(&shape);
   expect_ok(rlo_chain_pad(chain, low, high, NULL, NULL));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
-  checked_job_init(job,
-                   rlo_problem_list_get(list, 0),
-                   TEST_STORAGE_FILE,
-                   TEST_STORAGE_FUNCTIONS);
+  checked_job_init(job, rlo_problem_list_get(list, 0), TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
   job->options.host_memory_bytes = 256 * KIB;
   rlo_problem_list_release(list);
   rlo_chain_release(chain);
@@ -341,13 +320,10 @@ RLO_TEST(test_device_service_limits__a_context_lost_in_the_middle) {
   ck_assert_int_eq(rlo_job_result(job.job), RLO_OUT_OF_MEMORY);
   const char *message = rlo_error_last()->message;
   int64_t piece = 0, num_pieces = 0;
-  ck_assert_msg(sscanf(message,
-                       "piece %" SCNd64 " of %" SCNd64 ": a buffer of",
-                       &piece,
-                       &num_pieces) == 2 &&
-                    strstr(message, "exceeds the budget") != NULL,
-                "%s",
-                message);
+  ck_assert_msg(
+      sscanf(message, "piece %" SCNd64 " of %" SCNd64 ": a buffer of", &piece, &num_pieces) == 2 &&
+          strstr(message, "exceeds the budget") != NULL,
+      "%s", message);
   rlo_job_info info = checked_job_info(&job);
   ck_assert_int_eq(info.state, RLO_JOB_FAILED);
   ck_assert_int_eq(info.num_pieces, num_pieces);
@@ -363,8 +339,7 @@ RLO_TEST(test_device_service_limits__a_context_lost_in_the_middle) {
   checked_job_expect(&job, "one is lost");
   info = checked_job_info(&job);
   printf("%d launches of %d on the context that was lost\n",
-         (int)(launches_of(contexts[1]) - launches),
-         (int)info.num_pieces);
+         (int)(launches_of(contexts[1]) - launches), (int)info.num_pieces);
   checked_job_deinit(&job);
   rlo_service_release(service);
 }

@@ -25,9 +25,7 @@ static rlo_context *open_gpu(void) {
   options.cache_dir = "";
   rlo_context *context = NULL;
   expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
-                               rlo_context_cl_device(device.context),
-                               &options,
-                               &context));
+                               rlo_context_cl_device(device.context), &options, &context));
   context->device_info.device_class = RLO_DEVICE_CLASS_GPU;
   return context;
 }
@@ -57,9 +55,7 @@ static bool is_for_device(rlo_context *context, const rlo_problem *problem) {
 
 enum { IN_PLACE, COPIED, ON_GPU, NUM_WAYS };
 
-RLO_LOOP_TEST(test_device_service_random__the_bytes_of_the_oracle,
-              0,
-              NUM_WAYS) {
+RLO_LOOP_TEST(test_device_service_random__the_bytes_of_the_oracle, 0, NUM_WAYS) {
   uint64_t seed = test_random_begin("test_device_service_random").state;
   static test_job job;
   test_job_counts counts = {0};
@@ -68,8 +64,7 @@ RLO_LOOP_TEST(test_device_service_random__the_bytes_of_the_oracle,
   options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
   options.device_memory_bytes = RLO_SERVICE_MIN_DEVICE_BYTES;
   options.io_threads = 3;
-  rlo_context *context =
-      _i == ON_GPU ? open_gpu() : rlo_context_retain(device.context);
+  rlo_context *context = _i == ON_GPU ? open_gpu() : rlo_context_retain(device.context);
   expect_ok(rlo__service_create(&context, 1, &options, _i == COPIED, &service));
   for (int n = 0; n < num_problems() * NUM_CUTS; ++n) {
     if (!test_job_init(&job, seed, n / NUM_CUTS, n % NUM_CUTS)) {
@@ -83,8 +78,7 @@ RLO_LOOP_TEST(test_device_service_random__the_bytes_of_the_oracle,
   }
   rlo_service_release(service);
   rlo_context_stats stats = test_context_stats(context);
-  ck_assert_int_le(stats.programs_built,
-                   getenv("RELAYOUT_TEST_ALL") == NULL ? 90 : INT64_MAX);
+  ck_assert_int_le(stats.programs_built, getenv("RELAYOUT_TEST_ALL") == NULL ? 90 : INT64_MAX);
   rlo_context_release(context);
   test_job_expect_counts(&counts);
   ck_assert_int_gt(counts.jobs, num_problems() * NUM_CUTS / 8);

@@ -22,23 +22,19 @@ static const rlo__sum_limits small = {1 << 20, 1 << 20, 1 << 12, 1};
 
 static rlo_problem problem;
 
-static rlo_plan *make_plan(rlo_device_class device_class,
-                           int64_t max_scratch_bytes,
+static rlo_plan *make_plan(rlo_device_class device_class, int64_t max_scratch_bytes,
                            bool is_aligned) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.device_class = device_class;
   options.max_scratch_bytes = max_scratch_bytes;
   options.is_aligned = is_aligned;
   rlo_plan *plan = NULL;
-  expect_ok(rlo__plan_create_by_limits(
-      device.context, &problem, &options, &small, &plan));
+  expect_ok(rlo__plan_create_by_limits(device.context, &problem, &options, &small, &plan));
   return plan;
 }
 
 /* Runs the problem in parts and on the host. Returns the number of steps. */
-static int32_t run(test_random *random,
-                   rlo_device_class device_class,
-                   const char *words) {
+static int32_t run(test_random *random, rlo_device_class device_class, const char *words) {
   const rlo_arithmetic *a = &problem.arithmetic;
   int64_t src_size = problem.unit_bits / 8;
   int64_t dst_size = a->dst_unit_bits / 8;
@@ -47,19 +43,14 @@ static int32_t run(test_random *random,
   /* A promise about the tensors says nothing of scratch memory. */
   rlo_plan *plan = make_plan(device_class, ENOUGH, is_aligned);
   const int32_t num_steps = test_plan_info_of(plan).num_steps;
-  test_arena src =
-      test_arena_make(shift * src_size, problem.src_bytes, 8, 0x50);
-  test_arena dst =
-      test_arena_make(shift * dst_size, problem.dst_bytes, 8, 0xd0);
+  test_arena src = test_arena_make(shift * src_size, problem.src_bytes, 8, 0x50);
+  test_arena dst = test_arena_make(shift * dst_size, problem.dst_bytes, 8, 0xd0);
   test_sum_fill(random, a->src_type, problem.src_bytes, src.before + src.begin);
   test_sum_fill(random, a->dst_type, problem.dst_bytes, dst.before + dst.begin);
   test_arena_upload(&src, device.context);
   test_arena_upload(&dst, device.context);
-  expect_ok(rlo_problem_run_host(
-      &problem, src.before + src.begin, dst.expected + dst.begin));
-  ck_assert_msg(run_in_arenas(plan, random, words, &src, NULL, &dst),
-                "%s: the sums differ",
-                words);
+  expect_ok(rlo_problem_run_host(&problem, src.before + src.begin, dst.expected + dst.begin));
+  ck_assert_msg(run_in_arenas(plan, random, words, &src, NULL, &dst), "%s: the sums differ", words);
   return num_steps;
 }
 
@@ -78,13 +69,11 @@ static const struct {
 
 enum { NUM_TYPES = (int)(sizeof types / sizeof types[0]) };
 
-static const rlo_device_class classes[] = {RLO_DEVICE_CLASS_CPU,
-                                           RLO_DEVICE_CLASS_GPU};
+static const rlo_device_class classes[] = {RLO_DEVICE_CLASS_CPU, RLO_DEVICE_CLASS_GPU};
 
 /* A power of two of blocks, give or take a point or a block, and less than one.
  */
-static const int64_t lengths[] = {
-    1, 1023, 1024, 1025, 8192, 8193, 8191, 9216, 7168};
+static const int64_t lengths[] = {1, 1023, 1024, 1025, 8192, 8193, 8191, 9216, 7168};
 
 RLO_LOOP_TEST(test_device_sum_parts__sums_of_all, 0, NUM_TYPES) {
   test_random random = test_random_begin("test_device_sum_parts");
@@ -121,8 +110,7 @@ RLO_LOOP_TEST(test_device_sum_parts__sums_of_all, 0, NUM_TYPES) {
 RLO_TEST(test_device_sum_parts__columns) {
   test_random random = test_random_begin("test_device_sum_parts");
   for (size_t n = 0; n < 2; ++n) {
-    const test_sum_axis axes[] = {{test_is_short() ? 2051 : 5127, 33, 0},
-                                  {33, 1, 2}};
+    const test_sum_axis axes[] = {{test_is_short() ? 2051 : 5127, 33, 0}, {33, 1, 2}};
     test_sum_make(RLO_DTYPE_F32, RLO_DTYPE_F32, axes, 2, &problem);
     test_set_factors(&problem.arithmetic, 2.5, -0.5);
     ck_assert_int_eq(run(&random, classes[n], "columns"), 3);
@@ -137,14 +125,10 @@ RLO_TEST(test_device_sum_parts__random_sums_are_exact) {
   int32_t num_cut = 0;
   for (int32_t n = 0; n < cases; ++n) {
     char words[96];
-    snprintf(words,
-             sizeof words,
-             "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-             (int)n,
+    snprintf(words, sizeof words, "case %d: RELAYOUT_TEST_SEED=%llu makes it the first", (int)n,
              (unsigned long long)random.state);
     const int64_t type = test_random_in(&random, 0, 1);
-    test_random_sum(
-        &random, types[type].src, types[type].dst, points, &problem);
+    test_random_sum(&random, types[type].src, types[type].dst, points, &problem);
     num_cut += run(&random, classes[test_random_in(&random, 0, 1)], words) > 1;
   }
   test_device_optimise(true);
@@ -167,10 +151,8 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
   ck_assert_int_eq(info.read_bytes, problem.src_bytes);
   ck_assert_int_eq(info.written_bytes, 4);
   ck_assert_str_eq(info.family, "compute_sum");
-  ck_assert_ptr_eq(
-      strstr(info.parameters,
-             "10 parts in scratch memory: f32 to f32 in f32, summed"),
-      info.parameters);
+  ck_assert_ptr_eq(strstr(info.parameters, "10 parts in scratch memory: f32 to f32 in f32, summed"),
+                   info.parameters);
   expect_ok(rlo_plan_prepare(plan));
   rlo_context_stats prepared = test_context_stats(device.context);
   test_arena m = test_arena_make(0, 65536, 8, 1);
@@ -187,26 +169,20 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
   ck_assert_int_eq(after.programs_built, prepared.programs_built);
   ck_assert_int_eq(after.launches, prepared.launches + 6);
 
-  expect_refusal(
-      rlo_enqueue(plan, device.queue, m.buffer, 0, m.buffer, 64, 0, NULL, NULL),
-      RLO_INVALID_ARGUMENT,
-      "the plan needs 40 bytes of scratch memory; rlo_enqueue_operands takes "
-      "it");
-  o.scratch_offset_bytes = m.bytes - 32;
-  expect_refusal(
-      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
-      RLO_OUT_OF_RANGE,
-      "the scratch needs 40 bytes from offset 73696 on; its buffer has 73728");
-  o.scratch_offset_bytes = 50004;
-  expect_refusal(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
+  expect_refusal(rlo_enqueue(plan, device.queue, m.buffer, 0, m.buffer, 64, 0, NULL, NULL),
                  RLO_INVALID_ARGUMENT,
+                 "the plan needs 40 bytes of scratch memory; rlo_enqueue_operands takes "
+                 "it");
+  o.scratch_offset_bytes = m.bytes - 32;
+  expect_refusal(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL), RLO_OUT_OF_RANGE,
+                 "the scratch needs 40 bytes from offset 73696 on; its buffer has 73728");
+  o.scratch_offset_bytes = 50004;
+  expect_refusal(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL), RLO_INVALID_ARGUMENT,
                  "the scratch offset of 50004 bytes is not a multiple of the "
                  "element's 8");
   o.scratch_offset_bytes = 40000;
-  expect_refusal_with(
-      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
-      RLO_INVALID_ARGUMENT,
-      "overlap");
+  expect_refusal_with(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
+                      RLO_INVALID_ARGUMENT, "overlap");
   o.scratch = NULL;
   ck_assert_int_eq(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
                    RLO_INVALID_ARGUMENT);
@@ -233,8 +209,7 @@ RLO_TEST(test_device_sum_parts__need_the_callers_consent) {
   rlo_plan_release(plan);
   options.struct_size = sizeof options;
   options.max_scratch_bytes = INT64_MIN;
-  expect_refusal(rlo_plan_create(device.context, &problem, &options, &plan),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_plan_create(device.context, &problem, &options, &plan), RLO_INVALID_ARGUMENT,
                  "max_scratch_bytes is -9223372036854775808, below 0");
   ck_assert_ptr_null(plan);
 }

@@ -67,8 +67,8 @@ static void lower(const char *names) {
   while (names != NULL && *names != '\0') {
     const size_t length = strcspn(names, ",");
     size_t n = 0;
-    while (n < NUM_THRESHOLDS && (strlen(thresholds[n].name) != length ||
-                                  strncmp(thresholds[n].name, names, length))) {
+    while (n < NUM_THRESHOLDS &&
+           (strlen(thresholds[n].name) != length || strncmp(thresholds[n].name, names, length))) {
       ++n;
     }
     ck_assert_msg(n < NUM_THRESHOLDS, "no threshold: %s", names);
@@ -90,16 +90,13 @@ typedef struct path {
   bool is_sum;
 } path;
 
-#define STREAMS "plan_cpu_past_caches_bytes"
-#define PACKED \
-  "f32[7,9,8,5,11,6]{5,4,3,2,1,0}", "f32[7,9,8,5,11,6]{3,0,5,1,4,2}"
+#define STREAMS    "plan_cpu_past_caches_bytes"
+#define PACKED     "f32[7,9,8,5,11,6]{5,4,3,2,1,0}", "f32[7,9,8,5,11,6]{3,0,5,1,4,2}"
 #define TRANSPOSED "f32[96,208]", "f32[208,96]", "1,0", "tile", CPU
-#define JOINED \
-  "s4[300,212]{1,0:E(4)}", "s4[212,300]{1,0:E(4)}", "1,0", "tile", CPU
-#define GATHERED_ROWS(n)                                                      \
-  "f32[10,12," #n "]{2,1,0:T(8,8," #n ")}",                                   \
-      "f32[10,12," #n "]{2,1,0:T(3,5," #n ")fill(one)}", NULL, "gather_rows", \
-      CPU
+#define JOINED     "s4[300,212]{1,0:E(4)}", "s4[212,300]{1,0:E(4)}", "1,0", "tile", CPU
+#define GATHERED_ROWS(n)                                                                       \
+  "f32[10,12," #n "]{2,1,0:T(8,8," #n ")}", "f32[10,12," #n "]{2,1,0:T(3,5," #n ")fill(one)}", \
+      NULL, "gather_rows", CPU
 
 // clang-format off
 static const path paths[] = {
@@ -210,16 +207,9 @@ static void plan_path(const path *p, rlo__choice *choice, rlo__launch *launch) {
   options.family = p->family;
   options.device_class = (rlo_device_class)p->device_class;
   make_problem(p, &problem);
-  ck_assert_msg(test_plan_choose(&problem,
-                                 rlo_context_device_info(device.context),
-                                 &options,
-                                 64,
-                                 64,
-                                 p->family == NULL ? choice : NULL,
-                                 launch) == RLO_OK,
-                "%s: %s",
-                p->threshold,
-                rlo_error_last()->message);
+  ck_assert_msg(test_plan_choose(&problem, rlo_context_device_info(device.context), &options, 64,
+                                 64, p->family == NULL ? choice : NULL, launch) == RLO_OK,
+                "%s: %s", p->threshold, rlo_error_last()->message);
 }
 
 /* A threshold may decide what is expected of families, one of which is chosen.
@@ -227,8 +217,7 @@ static void plan_path(const path *p, rlo__choice *choice, rlo__launch *launch) {
 static bool choices_differ(const rlo__choice *a, const rlo__choice *b) {
   bool differ = a->family != b->family;
   for (int32_t n = 0; n < a->num_candidates; ++n) {
-    differ = differ || a->candidates[n].predicted_fraction !=
-                           b->candidates[n].predicted_fraction;
+    differ = differ || a->candidates[n].predicted_fraction != b->candidates[n].predicted_fraction;
   }
   return differ;
 }
@@ -249,14 +238,9 @@ RLO_TABLE_TEST(test_device_thresholds__small_arrays_take_each_path, paths) {
   plan_path(p, &choices[0], &usual);
   lower(p->threshold);
   plan_path(p, &choices[1], &low);
-  ck_assert_msg(!rlo__launch_equal(&usual, &low) ||
-                    choices_differ(&choices[0], &choices[1]),
-                "%s does not change %s to %s: %s; %s",
-                p->threshold,
-                p->src,
-                p->dst == NULL ? "its sum" : p->dst,
-                usual.parameters,
-                low.parameters);
+  ck_assert_msg(!rlo__launch_equal(&usual, &low) || choices_differ(&choices[0], &choices[1]),
+                "%s does not change %s to %s: %s; %s", p->threshold, p->src,
+                p->dst == NULL ? "its sum" : p->dst, usual.parameters, low.parameters);
   rlo__launch_deinit(&usual);
   rlo__launch_deinit(&low);
   make_problem(p, &problem);
@@ -269,9 +253,7 @@ RLO_TABLE_TEST(test_device_thresholds__small_arrays_take_each_path, paths) {
                          .device_class = (rlo_device_class)p->device_class,
                          .src_shift_bytes = shift * bytes,
                          .dst_shift_bytes = shift * 3 * dst_bytes};
-    ck_assert_int_eq(
-        test_device_run_problem(&device, &problem, &c, p->threshold, NULL),
-        TEST_RAN);
+    ck_assert_int_eq(test_device_run_problem(&device, &problem, &c, p->threshold, NULL), TEST_RAN);
   }
 }
 
@@ -302,8 +284,7 @@ RLO_TABLE_TEST(test_device_thresholds__small_sums_are_cut, parts) {
   test_arena dst = test_arena_make(4, problem.dst_bytes, 4, 0xd0);
   test_arena_upload(&src, device.context);
   test_arena_upload(&dst, device.context);
-  expect_ok(rlo_problem_run_host(
-      &problem, src.before + src.begin, dst.expected + dst.begin));
+  expect_ok(rlo_problem_run_host(&problem, src.before + src.begin, dst.expected + dst.begin));
   ck_assert(run_in_arenas(plan, NULL, parts[_i].threshold, &src, NULL, &dst));
 }
 
@@ -315,9 +296,7 @@ static const struct {
 } orders[] = {{"plan_cpu_order_chunk_rows", NULL, RLO_DEVICE_CLASS_CPU},
               {"plan_cpu_segment_sum_cells", NULL, RLO_DEVICE_CLASS_CPU},
               {"plan_gpu_order_chunk_rows", NULL, RLO_DEVICE_CLASS_GPU},
-              {"plan_gpu_order_chunks",
-               "plan_gpu_order_chunk_rows",
-               RLO_DEVICE_CLASS_GPU}};
+              {"plan_gpu_order_chunks", "plan_gpu_order_chunk_rows", RLO_DEVICE_CLASS_GPU}};
 
 static rlo_plan *plan_segments(const rlo_segment_sum *sum, int number) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
@@ -349,8 +328,7 @@ RLO_TABLE_TEST(test_device_thresholds__few_segments_take_each_path, orders) {
   rlo_plan *usual = plan_segments(sum, _i);
   lower(orders[_i].threshold);
   rlo_plan *low = plan_segments(sum, _i);
-  ck_assert_msg(
-      plans_differ(usual, low), "%s changes nothing", orders[_i].threshold);
+  ck_assert_msg(plans_differ(usual, low), "%s changes nothing", orders[_i].threshold);
   rlo_plan_release(usual);
   test_arena src = test_arena_make(4, sizes.src_bytes, 4, 0x50);
   test_arena dst = test_arena_make(4, sizes.dst_bytes, 4, 0xd0);
@@ -363,9 +341,7 @@ RLO_TABLE_TEST(test_device_thresholds__few_segments_take_each_path, orders) {
   test_arena_upload(&src, device.context);
   test_arena_upload(&ids, device.context);
   test_arena_upload(&dst, device.context);
-  expect_ok(rlo_segment_sum_run_host(sum,
-                                     src.before + src.begin,
-                                     ids.before + ids.begin,
+  expect_ok(rlo_segment_sum_run_host(sum, src.before + src.begin, ids.before + ids.begin,
                                      dst.expected + dst.begin));
   ck_assert(run_in_arenas(low, NULL, orders[_i].threshold, &src, &ids, &dst));
   rlo_segment_sum_release(sum);
@@ -403,8 +379,7 @@ static const struct {
 RLO_TABLE_TEST(test_device_thresholds__few_memories_are_kept, kept) {
   rlo__place *place = NULL;
   rlo__memory *memories[4];
-  const int64_t bytes =
-      device.context->memory_budget_bytes / (INT64_C(1) << 20) + 1;
+  const int64_t bytes = device.context->memory_budget_bytes / (INT64_C(1) << 20) + 1;
   lower(kept[_i].threshold);
   const int64_t before = atomic_load(&device.context->buffer_bytes);
   expect_ok(rlo__place_create(device.context, NULL, false, &place));
@@ -423,14 +398,10 @@ RLO_TABLE_TEST(test_device_thresholds__few_memories_are_kept, kept) {
 /* --------------------------------------------------------------------- all */
 
 /* Each row of a table begins with the name of a threshold. */
-static bool has_row(const void *table,
-                    size_t count,
-                    size_t row_bytes,
-                    const char *name) {
+static bool has_row(const void *table, size_t count, size_t row_bytes, const char *name) {
   bool has = false;
   for (size_t n = 0; n < count; ++n) {
-    const char *const *row =
-        (const void *)((const char *)table + n * row_bytes);
+    const char *const *row = (const void *)((const char *)table + n * row_bytes);
     has = has || strcmp(*row, name) == 0;
   }
   return has;
@@ -443,13 +414,11 @@ static bool has_row(const void *table,
 RLO_TEST(test_device_thresholds__each_has_a_path) {
   for (size_t n = 0; n < NUM_THRESHOLDS; ++n) {
     const char *name = thresholds[n].name;
-    const bool is_ours = strncmp(name, "plan_", 5) == 0 ||
-                         strncmp(name, "runtime_", 8) == 0 ||
+    const bool is_ours = strncmp(name, "plan_", 5) == 0 || strncmp(name, "runtime_", 8) == 0 ||
                          strncmp(name, "move_free", 9) == 0;
     ck_assert_msg(!is_ours || HAS_ROW(paths, name) || HAS_ROW(parts, name) ||
                       HAS_ROW(orders, name) || HAS_ROW(kept, name) ||
                       strcmp(name, "runtime_fill_bytes") == 0,
-                  "no small array takes the path of %s",
-                  name);
+                  "no small array takes the path of %s", name);
   }
 }

@@ -15,29 +15,18 @@ RLO_TIMEOUT(2000);
 RLO_FILE_FIXTURE(open_device, close_device);
 
 static cl_mem wrap(const test_guarded_pages *pages) {
-  return test_context_buffer(device.context,
-                             CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                             pages->size_bytes,
-                             pages->bytes);
+  return test_context_buffer(device.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                             pages->size_bytes, pages->bytes);
 }
 
 /** Drivers other than PoCL may move the bytes here only now. */
 static void fetch(cl_mem buffer, const test_guarded_pages *pages) {
   cl_int code;
-  void *mapped = clEnqueueMapBuffer(device.queue,
-                                    buffer,
-                                    CL_TRUE,
-                                    CL_MAP_READ,
-                                    0,
-                                    pages->size_bytes,
-                                    0,
-                                    NULL,
-                                    NULL,
-                                    &code);
+  void *mapped = clEnqueueMapBuffer(device.queue, buffer, CL_TRUE, CL_MAP_READ, 0,
+                                    pages->size_bytes, 0, NULL, NULL, &code);
   expect_cl(code);
   ck_assert_ptr_eq(mapped, pages->bytes);
-  expect_cl(
-      clEnqueueUnmapMemObject(device.queue, buffer, mapped, 0, NULL, NULL));
+  expect_cl(clEnqueueUnmapMemObject(device.queue, buffer, mapped, 0, NULL, NULL));
   expect_cl(clFinish(device.queue));
 }
 

@@ -57,8 +57,7 @@ static void run_plan(int64_t first_row) {
   expect_ok(rlo_chain_slice(chain, begin, end, NULL));
   expect_ok(rlo_chain_transpose(chain, permutation));
   expect_ok(rlo_chain_lower(chain, rlo_chain_shape(chain), &list));
-  rlo_plan *plan =
-      test_context_plan(device.context, rlo_problem_list_get(list, 0), NULL);
+  rlo_plan *plan = test_context_plan(device.context, rlo_problem_list_get(list, 0), NULL);
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, &done));
   expect_cl(clWaitForEvents(1, &done));
   clReleaseEvent(done);
@@ -107,10 +106,8 @@ RLO_TEST(test_drift__cycles_leave_nothing) {
   int64_t bytes = resident_bytes();
   run_cycles(WARM_UP_CYCLES, count);
   int64_t growth = resident_bytes() - bytes;
-  printf("%lld cycles: %lld bytes more, %lld allocations more\n",
-         (long long)count,
-         (long long)growth,
-         (long long)(rlo__alloc_live_count() - live));
+  printf("%lld cycles: %lld bytes more, %lld allocations more\n", (long long)count,
+         (long long)growth, (long long)(rlo__alloc_live_count() - live));
   ck_assert_int_lt(growth, MOST_GROWTH_BYTES);
   rlo_buffer_release(device.context, src);
   rlo_buffer_release(device.context, dst);

@@ -12,12 +12,7 @@
 /* A transpose large enough for non-temporal stores, which are fatal where the
  * alignment is not what the plan relied on. Its rows are whole cache lines on
  * both sides, so that the plan does rely on it. */
-enum {
-  ROWS = 1088,
-  COLUMNS = 704,
-  ELEMENTS = ROWS * COLUMNS,
-  BYTES = 4 * ELEMENTS
-};
+enum { ROWS = 1088, COLUMNS = 704, ELEMENTS = ROWS * COLUMNS, BYTES = 4 * ELEMENTS };
 
 static rlo_problem transpose;
 static uint32_t *values, *expected, *got;
@@ -44,33 +39,23 @@ RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(300);
 
 static cl_mem filled_buffer(void) {
-  return test_context_buffer(
-      device.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, BYTES, values);
+  return test_context_buffer(device.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, BYTES,
+                             values);
 }
 
 static cl_mem sub_buffer(cl_mem parent, size_t origin, size_t bytes) {
   cl_buffer_region region = {origin, bytes};
   cl_int code = CL_SUCCESS;
-  cl_mem buffer = clCreateSubBuffer(
-      parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  cl_mem buffer = clCreateSubBuffer(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
   expect_cl(code);
   return buffer;
 }
 
-static void expect_result(cl_command_queue queue,
-                          cl_mem buffer,
-                          size_t offset_bytes,
+static void expect_result(cl_command_queue queue, cl_mem buffer, size_t offset_bytes,
                           cl_event after) {
   memset(got, 0, BYTES);
-  expect_cl(clEnqueueReadBuffer(queue,
-                                buffer,
-                                CL_TRUE,
-                                offset_bytes,
-                                BYTES,
-                                got,
-                                after != NULL,
-                                after != NULL ? &after : NULL,
-                                NULL));
+  expect_cl(clEnqueueReadBuffer(queue, buffer, CL_TRUE, offset_bytes, BYTES, got, after != NULL,
+                                after != NULL ? &after : NULL, NULL));
   ck_assert(memcmp(got, expected, BYTES) == 0);
 }
 
@@ -80,15 +65,13 @@ static void sleep_ms(int32_t ms) {
 
 static cl_int status_of(cl_event event) {
   cl_int status = 12345;
-  expect_cl(clGetEventInfo(
-      event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+  expect_cl(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
   return status;
 }
 
 static cl_event user_event(void) {
   cl_int code = CL_SUCCESS;
-  cl_event event =
-      clCreateUserEvent(rlo_context_cl_context(device.context), &code);
+  cl_event event = clCreateUserEvent(rlo_context_cl_context(device.context), &code);
   expect_cl(code);
   return event;
 }
@@ -96,8 +79,7 @@ static cl_event user_event(void) {
 RLO_TEST(test_enqueue__in_order_without_events) {
   rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
   cl_mem src = filled_buffer();
-  cl_mem dst =
-      test_context_buffer(device.context, CL_MEM_WRITE_ONLY, BYTES, NULL);
+  cl_mem dst = test_context_buffer(device.context, CL_MEM_WRITE_ONLY, BYTES, NULL);
   int64_t before = test_context_stats(device.context).launches;
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
   ck_assert_int_eq(test_context_stats(device.context).launches, before + 1);
@@ -110,8 +92,7 @@ RLO_TEST(test_enqueue__in_order_without_events) {
 RLO_TEST(test_enqueue__waits_for_the_wait_list) {
   rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
   cl_mem src = filled_buffer();
-  cl_mem dst =
-      test_context_buffer(device.context, CL_MEM_READ_WRITE, BYTES, NULL);
+  cl_mem dst = test_context_buffer(device.context, CL_MEM_READ_WRITE, BYTES, NULL);
   cl_event gates[2] = {user_event(), user_event()};
   cl_event done = NULL;
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 2, gates, &done));
@@ -135,29 +116,19 @@ RLO_TEST(test_enqueue__waits_for_the_wait_list) {
 RLO_TEST(test_enqueue__out_of_order_by_events) {
   enum { TURNS = 25 };
 
-  rlo_problem back_problem =
-      test_problem_of("f32[704,1088]", "f32[1088,704]", "1,0");
+  rlo_problem back_problem = test_problem_of("f32[704,1088]", "f32[1088,704]", "1,0");
   rlo_plan *there = test_context_plan(device.context, &transpose, NULL);
   rlo_plan *back = test_context_plan(device.context, &back_problem, NULL);
-  cl_command_queue queue =
-      test_device_make_queue(&device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-  cl_mem a =
-      test_context_buffer(device.context, CL_MEM_COPY_HOST_PTR, BYTES, values);
+  cl_command_queue queue = test_device_make_queue(&device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  cl_mem a = test_context_buffer(device.context, CL_MEM_COPY_HOST_PTR, BYTES, values);
   cl_mem b = test_context_buffer(device.context, 0, BYTES, NULL);
   cl_event gate = user_event();
   cl_event last = gate;
   for (int32_t i = 0; i < TURNS; ++i) {
     cl_event done = NULL;
     bool is_there = i % 2 == 0;
-    expect_ok(rlo_enqueue(is_there ? there : back,
-                          queue,
-                          is_there ? a : b,
-                          0,
-                          is_there ? b : a,
-                          0,
-                          1,
-                          &last,
-                          &done));
+    expect_ok(rlo_enqueue(is_there ? there : back, queue, is_there ? a : b, 0, is_there ? b : a, 0,
+                          1, &last, &done));
     if (i == 0) {
       expect_cl(clSetUserEventStatus(gate, CL_COMPLETE));
     }
@@ -177,11 +148,9 @@ RLO_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer) {
   enum { HALF = (BYTES + 1023) / 1024 * 1024 };
 
   rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
-  cl_mem whole =
-      test_context_buffer(device.context, CL_MEM_READ_WRITE, 2 * HALF, NULL);
+  cl_mem whole = test_context_buffer(device.context, CL_MEM_READ_WRITE, 2 * HALF, NULL);
   test_device_write(device.queue, whole, HALF, BYTES, values);
-  expect_ok(
-      rlo_enqueue(plan, device.queue, whole, HALF, whole, 0, 0, NULL, NULL));
+  expect_ok(rlo_enqueue(plan, device.queue, whole, HALF, whole, 0, 0, NULL, NULL));
   expect_result(device.queue, whole, 0, NULL);
 
   cl_mem low = sub_buffer(whole, 0, HALF);
@@ -196,8 +165,7 @@ RLO_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer) {
 
 /* The pointer of the caller is what the kernel sees on a CPU. */
 RLO_TEST(test_enqueue__host_memory_that_begins_anywhere) {
-  static const size_t begins[][2] = {
-      {0, 0}, {4, 0}, {0, 4}, {4, 60}, {64, 128}, {32, 16}};
+  static const size_t begins[][2] = {{0, 0}, {4, 0}, {0, 4}, {4, 60}, {64, 128}, {32, 16}};
   rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
   uint8_t *src_memory = aligned_alloc(4096, BYTES / 4096 * 4096 + 8192);
   uint8_t *dst_memory = aligned_alloc(4096, BYTES / 4096 * 4096 + 8192);
@@ -205,12 +173,10 @@ RLO_TEST(test_enqueue__host_memory_that_begins_anywhere) {
   for (size_t i = 0; i < sizeof begins / sizeof begins[0]; ++i) {
     memcpy(src_memory + begins[i][0], values, BYTES);
     memset(dst_memory, 0, BYTES);
-    cl_mem src = test_context_buffer(device.context,
-                                     CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY,
-                                     BYTES,
+    cl_mem src = test_context_buffer(device.context, CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY, BYTES,
                                      src_memory + begins[i][0]);
-    cl_mem dst = test_context_buffer(
-        device.context, CL_MEM_USE_HOST_PTR, BYTES, dst_memory + begins[i][1]);
+    cl_mem dst =
+        test_context_buffer(device.context, CL_MEM_USE_HOST_PTR, BYTES, dst_memory + begins[i][1]);
     expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
     expect_result(device.queue, dst, 0, NULL);
     clReleaseMemObject(src);
@@ -245,14 +211,11 @@ RLO_TEST(test_enqueue__nothing_to_do_still_yields_an_event) {
 
 /* No source element at all, and a destination that is all padding. */
 RLO_TEST(test_enqueue__only_padding_needs_no_source) {
-  rlo_problem fill =
-      test_problem_of("f32[0]", "f32[0]{0:pad(9)fill(one)}", NULL);
+  rlo_problem fill = test_problem_of("f32[0]", "f32[0]{0:pad(9)fill(one)}", NULL);
   rlo_plan *plan = test_context_plan(device.context, &fill, NULL);
   float out[9] = {0};
-  cl_mem dst = test_context_buffer(device.context,
-                                   CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                   sizeof out,
-                                   out);
+  cl_mem dst = test_context_buffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                   sizeof out, out);
   expect_ok(rlo_enqueue(plan, device.queue, NULL, 0, dst, 0, 0, NULL, NULL));
   test_device_read(device.queue, dst, 0, sizeof out, out);
   for (size_t i = 0; i < 9; ++i) {
@@ -267,8 +230,7 @@ RLO_TEST(test_enqueue__plan_and_context_may_go_while_in_flight) {
   cl_context context = rlo_context_cl_context(own.context);
   cl_int code = CL_SUCCESS;
   rlo_plan *plan = test_context_plan(own.context, &transpose, NULL);
-  cl_mem src =
-      clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, values, &code);
+  cl_mem src = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, values, &code);
   expect_cl(code);
   cl_mem dst = clCreateBuffer(context, 0, BYTES, NULL, &code);
   expect_cl(code);
@@ -294,10 +256,8 @@ RLO_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs) {
   expect_ok(rlo_plan_prepare(plan));
   int64_t prepared = test_context_stats(device.context).programs_built;
   ck_assert_int_gt(prepared, before.programs_built);
-  cl_mem src = test_context_buffer(
-      device.context, CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
-  cl_mem dst = test_context_buffer(
-      device.context, CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
+  cl_mem src = test_context_buffer(device.context, CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
+  cl_mem dst = test_context_buffer(device.context, CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
   for (int32_t turn = 0; turn < 8; ++turn) {
     int64_t at = turn % 2 * 8;
     expect_ok(rlo_enqueue(plan, device.queue, src, at, dst, at, 0, NULL, NULL));
@@ -322,11 +282,7 @@ RLO_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs) {
 static bool have_one_kernel(const rlo_problem problems[2]) {
   rlo_plan_report *reports[2];
   for (int32_t n = 0; n < 2; ++n) {
-    expect_ok(rlo_plan_explain(&problems[n],
-                               rlo_context_device_info(device.context),
-                               NULL,
-                               0,
-                               0,
+    expect_ok(rlo_plan_explain(&problems[n], rlo_context_device_info(device.context), NULL, 0, 0,
                                &reports[n]));
   }
   bool is_one = strcmp(reports[0]->kernel_name, reports[1]->kernel_name) == 0;
@@ -339,22 +295,19 @@ static bool have_one_kernel(const rlo_problem problems[2]) {
  * taken for those of this one. Kernels for devices without local memory may
  * differ, but on PoCL there is one. */
 RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
-  rlo_problem problems[2] = {
-      test_problem_of("f32[64,128]", "f32[128,64]", "1,0"),
-      test_problem_of("f32[128,64]", "f32[64,128]", "1,0")};
+  rlo_problem problems[2] = {test_problem_of("f32[64,128]", "f32[128,64]", "1,0"),
+                             test_problem_of("f32[128,64]", "f32[64,128]", "1,0")};
   rlo_plan *plans[2] = {test_context_plan(device.context, &problems[0], NULL),
                         test_context_plan(device.context, &problems[1], NULL)};
 
   enum { SMALL_BYTES = 4 * 64 * 128 };
 
   cl_mem src = filled_buffer();
-  cl_mem dst =
-      test_context_buffer(device.context, CL_MEM_READ_WRITE, SMALL_BYTES, NULL);
+  cl_mem dst = test_context_buffer(device.context, CL_MEM_READ_WRITE, SMALL_BYTES, NULL);
   int64_t before = test_context_stats(device.context).programs_built;
   for (int32_t turn = 0; turn < 12; ++turn) {
     int32_t which = turn / 2 % 2;
-    expect_ok(
-        rlo_enqueue(plans[which], device.queue, src, 0, dst, 0, 0, NULL, NULL));
+    expect_ok(rlo_enqueue(plans[which], device.queue, src, 0, dst, 0, 0, NULL, NULL));
     test_device_read(device.queue, dst, 0, SMALL_BYTES, got);
     static uint32_t wanted[64 * 128];
     expect_ok(rlo_problem_run_host(&problems[which], values, wanted));
@@ -362,8 +315,7 @@ RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
   }
   const bool is_shared = have_one_kernel(problems);
   ck_assert(is_shared || !test_is_pocl(device.context));
-  ck_assert_int_le(test_context_stats(device.context).programs_built,
-                   before + (is_shared ? 1 : 2));
+  ck_assert_int_le(test_context_stats(device.context).programs_built, before + (is_shared ? 1 : 2));
   clReleaseMemObject(src);
   clReleaseMemObject(dst);
   rlo_plan_release(plans[0]);

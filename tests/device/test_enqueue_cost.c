@@ -35,12 +35,10 @@ RLO_TEST(test_enqueue_cost__takes_microseconds_on_the_host) {
     double begun = micros_now(CLOCK_THREAD_CPUTIME_ID);
     for (int32_t i = 0; i < TURNS; ++i) {
       /* Refused by the last check of all, so that only the checks are timed. */
-      ck_assert_int_eq(
-          rlo_enqueue(plan, device.queue, dst, 0, dst, 8, 0, NULL, NULL),
-          RLO_INVALID_ARGUMENT);
+      ck_assert_int_eq(rlo_enqueue(plan, device.queue, dst, 0, dst, 8, 0, NULL, NULL),
+                       RLO_INVALID_ARGUMENT);
     }
-    double micros =
-        (micros_now(CLOCK_THREAD_CPUTIME_ID) - begun) / (double)TURNS;
+    double micros = (micros_now(CLOCK_THREAD_CPUTIME_ID) - begun) / (double)TURNS;
     best = micros < best ? micros : best;
   }
   printf("checks, and a refusal: %.2f us\n", best);

@@ -30,13 +30,11 @@ static void use_first(void *payload) {
   if (w->number % 2 == 0) {
     w->status = rlo_device_list(NULL, 0, 0, &w->num_devices);
   } else {
-    w->status =
-        rlo_context_create_default(w->number % 4 == 1 ? -1 : 0, NULL, &context);
+    w->status = rlo_context_create_default(w->number % 4 == 1 ? -1 : 0, NULL, &context);
     w->num_devices = context != NULL;
   }
   if (w->status != RLO_OK) {
-    (void)snprintf(
-        w->message, sizeof w->message, "%s", rlo_error_last()->message);
+    (void)snprintf(w->message, sizeof w->message, "%s", rlo_error_last()->message);
   }
   rlo_context_release(context);
 }
@@ -54,10 +52,7 @@ RLO_TEST(test_first_use_threads__may_all_be_first) {
   }
   ck_assert_int_eq(pthread_barrier_destroy(&start), 0);
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
-    ck_assert_msg(workers[i].status == RLO_OK,
-                  "thread %d: %s",
-                  (int)i,
-                  workers[i].message);
+    ck_assert_msg(workers[i].status == RLO_OK, "thread %d: %s", (int)i, workers[i].message);
     ck_assert_int_ge(workers[i].num_devices, 1);
   }
 }

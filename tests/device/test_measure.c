@@ -51,8 +51,7 @@ static rlo_plan_options measure_options(void) {
 }
 
 /* Plan, and tell what came of it. */
-static rlo_plan_info plan(rlo_context *context,
-                          const rlo_plan_options *options) {
+static rlo_plan_info plan(rlo_context *context, const rlo_plan_options *options) {
   rlo_plan *made = test_context_plan(context, &problem, options);
   rlo_plan_info info = test_plan_info_of(made);
   rlo_plan_release(made);
@@ -85,17 +84,15 @@ RLO_TEST(test_measure__a_clock_that_does_not_run_is_not_believed) {
   };
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    ck_assert_double_eq(
-        rlo__timing_choose(cases[i].host_nanos, cases[i].device_nanos),
-        cases[i].chosen);
+    ck_assert_double_eq(rlo__timing_choose(cases[i].host_nanos, cases[i].device_nanos),
+                        cases[i].chosen);
   }
 }
 
 RLO_TEST(test_measure__measures_once_and_remembers) {
   rlo_plan_options options = measure_options();
   test_plan_lower("f32[300,201]", "f32[300,201]{0,1}", NULL, &problem);
-  ck_assert_int_eq(plan(device.context, NULL).decision,
-                   RLO_PLAN_DECISION_ESTIMATE);
+  ck_assert_int_eq(plan(device.context, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
   rlo_plan_info first = plan(device.context, &options);
   ck_assert_int_eq(first.decision, RLO_PLAN_DECISION_MEASURE);
   ck_assert_double_gt(first.measured_fraction, 0.0);
@@ -112,8 +109,7 @@ RLO_TEST(test_measure__measures_once_and_remembers) {
   ck_assert_int_eq(before.launches, after.launches);
   ck_assert_int_eq(after.buffer_bytes, 0);
   rlo_context_clear_wisdom(device.context);
-  ck_assert_int_eq(plan(device.context, NULL).decision,
-                   RLO_PLAN_DECISION_ESTIMATE);
+  ck_assert_int_eq(plan(device.context, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
 }
 
 RLO_TEST(test_measure__what_is_forced_stays_and_is_not_remembered) {
@@ -123,8 +119,7 @@ RLO_TEST(test_measure__what_is_forced_stays_and_is_not_remembered) {
   rlo_plan_info info = plan(device.context, &options);
   ck_assert_str_eq(info.family, "gather");
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
-  ck_assert_int_eq(plan(device.context, NULL).decision,
-                   RLO_PLAN_DECISION_ESTIMATE);
+  ck_assert_int_eq(plan(device.context, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
 }
 
 RLO_TEST(test_measure__there_is_nothing_to_measure_of_nothing) {
@@ -156,9 +151,8 @@ RLO_LOOP_TEST(test_measure__moves_every_byte_right, 0, 5) {
     rlo_plan_info info = RLO_PLAN_INFO_INIT;
     ck_assert_int_eq(test_device_run(&device, &c, &info), TEST_RAN);
     /* The first time it is measured, the second time known. */
-    ck_assert_int_eq(
-        info.decision,
-        shift == 0 ? RLO_PLAN_DECISION_MEASURE : RLO_PLAN_DECISION_WISDOM);
+    ck_assert_int_eq(info.decision,
+                     shift == 0 ? RLO_PLAN_DECISION_MEASURE : RLO_PLAN_DECISION_WISDOM);
   }
 }
 
@@ -192,14 +186,11 @@ RLO_TEST(test_measure__stays_within_the_budget) {
   context_options.memory_budget_bytes = 300 * 200 * 4 + 100;
   rlo_context *context = NULL;
   expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
-                               rlo_context_cl_device(device.context),
-                               &context_options,
-                               &context));
+                               rlo_context_cl_device(device.context), &context_options, &context));
   rlo_plan_options options = measure_options();
   test_plan_lower("f32[300,200]", "f32[300,200]{0,1}", NULL, &problem);
   rlo_plan *none = NULL;
-  ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &none),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &none), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(none);
   rlo_context_stats stats = test_context_stats(context);
   ck_assert_int_eq(stats.buffer_bytes, 0);
@@ -210,9 +201,7 @@ RLO_TEST(test_measure__stays_within_the_budget) {
 static rlo_context *another_context(void) {
   rlo_context *context = NULL;
   expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
-                               rlo_context_cl_device(device.context),
-                               NULL,
-                               &context));
+                               rlo_context_cl_device(device.context), NULL, &context));
   return context;
 }
 
@@ -221,13 +210,11 @@ RLO_TEST(test_measure__wisdom_goes_from_context_to_context) {
   size_t length = rlo_context_export_wisdom(device.context, NULL, 0);
   char *text = malloc(length + 1);
   ck_assert_ptr_nonnull(text);
-  ck_assert_uint_eq(rlo_context_export_wisdom(device.context, text, length + 1),
-                    length);
+  ck_assert_uint_eq(rlo_context_export_wisdom(device.context, text, length + 1), length);
   rlo_context *other = another_context();
   int32_t num_taken = 0;
   int32_t num_ignored = 0;
-  expect_ok(
-      rlo_context_import_wisdom(other, text, length, &num_taken, &num_ignored));
+  expect_ok(rlo_context_import_wisdom(other, text, length, &num_taken, &num_ignored));
   ck_assert_int_ge(num_taken, 1);
   ck_assert_int_eq(num_ignored, 0);
   ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
@@ -248,8 +235,7 @@ RLO_TEST(test_measure__wisdom_gathers_in_a_file) {
   unlink(path);
   rlo_context *other = another_context();
   int32_t num_taken = 0;
-  ck_assert_int_eq(rlo_context_load_wisdom(other, path, &num_taken, NULL),
-                   RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_context_load_wisdom(other, path, &num_taken, NULL), RLO_NOT_FOUND);
   /* Two contexts that know different things, one after the other. */
   measure("f32[64,130]", "f32[64,130]{0,1}");
   expect_ok(rlo_context_save_wisdom(device.context, path));
@@ -266,9 +252,7 @@ RLO_TEST(test_measure__wisdom_gathers_in_a_file) {
 
 RLO_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched) {
   write_text("dear diary\n");
-  expect_refusal_with(rlo_context_load_wisdom(device.context, path, NULL, NULL),
-                      RLO_PARSE,
-                      path);
+  expect_refusal_with(rlo_context_load_wisdom(device.context, path, NULL, NULL), RLO_PARSE, path);
   ck_assert_int_eq(rlo_context_save_wisdom(device.context, path), RLO_PARSE);
   char content[32] = "";
   FILE *file = fopen(path, "r");
@@ -277,9 +261,8 @@ RLO_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched) {
   fclose(file);
   ck_assert_str_eq(content, "dear diary\n");
   unlink(path);
-  ck_assert_int_eq(
-      rlo_context_save_wisdom(device.context, "/nonexistent/folder/wisdom"),
-      RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_context_save_wisdom(device.context, "/nonexistent/folder/wisdom"),
+                   RLO_NOT_FOUND);
 }
 
 /* The time of this thread: other work on the machine is no part of a plan. */
@@ -307,10 +290,8 @@ RLO_TEST(test_measure__planning_with_wisdom_costs_no_more) {
     keep_best_plan(device.context, &with);
   }
   ck_assert_int_eq(plan(ignorant, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
-  ck_assert_int_eq(plan(device.context, NULL).decision,
-                   RLO_PLAN_DECISION_WISDOM);
+  ck_assert_int_eq(plan(device.context, NULL).decision, RLO_PLAN_DECISION_WISDOM);
   rlo_context_release(ignorant);
-  printf(
-      "a plan takes %.1f us, by wisdom %.1f us\n", without * 1e6, with * 1e6);
+  printf("a plan takes %.1f us, by wisdom %.1f us\n", without * 1e6, with * 1e6);
   ck_assert_double_lt(with, 1.5 * without + 20e-6);
 }

@@ -54,8 +54,8 @@ static bool open_desk(mixed_worker *w) {
   cl_device_id device = rlo_context_cl_device(s->contexts[0]);
   w->queue = clCreateCommandQueue(context, device, 0, &code);
   if (code == CL_SUCCESS) {
-    w->unordered = clCreateCommandQueue(
-        context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    w->unordered =
+        clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
   }
   if (code == CL_SUCCESS) {
     w->src = clCreateBuffer(context, 0, MIXED_ARENA_BYTES, NULL, &code);
@@ -84,8 +84,7 @@ static void close_desk(mixed_worker *w) {
 static void work(void *payload) {
   mixed_worker *w = payload;
   bool is_fine = open_desk(w);
-  for (int turn = 0;
-       is_fine && (turn < LEAST_TURNS || rlo__clock_seconds() < end_seconds);
+  for (int turn = 0; is_fine && (turn < LEAST_TURNS || rlo__clock_seconds() < end_seconds);
        ++turn) {
     int kind = (int)test_random_in(&w->random, 0, MIXED_NUM_KINDS - 1);
     is_fine = mixed_kinds[kind](w);
@@ -102,8 +101,7 @@ static void open_commons(mixed_commons *s, double seconds) {
   memcpy(s->numbers, s->source, sizeof s->numbers);
   for (int i = 0; i < MIXED_NUM_WORKS; ++i) {
     mixed_work *work = &s->works[i];
-    test_plan_lower(
-        works[i].src, works[i].dst, works[i].permutation, &work->problem);
+    test_plan_lower(works[i].src, works[i].dst, works[i].permutation, &work->problem);
     work->dst = works[i].dst;
     memcpy(work->expected, s->before, MIXED_ARENA_BYTES);
     expect_ok(rlo_problem_run_host(&work->problem, s->source, work->expected));
@@ -112,15 +110,11 @@ static void open_commons(mixed_commons *s, double seconds) {
   options.cache_dir = s->folder;
   expect_ok(rlo_context_create_default(-1, &options, &s->contexts[0]));
   expect_ok(rlo_context_create(rlo_context_cl_context(s->contexts[0]),
-                               rlo_context_cl_device(s->contexts[0]),
-                               &options,
-                               &s->contexts[1]));
+                               rlo_context_cl_device(s->contexts[0]), &options, &s->contexts[1]));
   for (int i = 0; i < MIXED_NUM_WORKS; ++i) {
     rlo_plan_options measured = RLO_PLAN_OPTIONS_INIT;
-    measured.effort =
-        seconds > usual_seconds ? RLO_EFFORT_MEASURE : RLO_EFFORT_ESTIMATE;
-    s->works[i].plan =
-        test_context_plan(s->contexts[i % 2], &s->works[i].problem, &measured);
+    measured.effort = seconds > usual_seconds ? RLO_EFFORT_MEASURE : RLO_EFFORT_ESTIMATE;
+    s->works[i].plan = test_context_plan(s->contexts[i % 2], &s->works[i].problem, &measured);
   }
   expect_ok(rlo_context_save_wisdom(s->contexts[0], s->wisdom));
   for (int n = 0; n < 2; ++n) {
@@ -181,15 +175,10 @@ RLO_TEST(test_mixed_threads__share_everything) {
       workers[0].num_turns[kind] += i > 0 ? workers[i].num_turns[kind] : 0;
     }
   }
-  printf("%lld operations of %d threads in %.0f s\n",
-         (long long)num_turns,
-         (int)NUM_THREADS,
+  printf("%lld operations of %d threads in %.0f s\n", (long long)num_turns, (int)NUM_THREADS,
          seconds);
   for (int i = 0; i < NUM_THREADS; ++i) {
-    ck_assert_msg(workers[i].complaint[0] == '\0',
-                  "thread %d: %s",
-                  i,
-                  workers[i].complaint);
+    ck_assert_msg(workers[i].complaint[0] == '\0', "thread %d: %s", i, workers[i].complaint);
   }
   for (int kind = 0; kind < MIXED_NUM_KINDS; ++kind) {
     ck_assert_int_gt(workers[0].num_turns[kind], 0);

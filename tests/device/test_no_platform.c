@@ -12,18 +12,15 @@ RLO_TEST(test_no_platform__the_list_says_what_to_install) {
   int32_t count = -1;
   ck_assert_int_eq(rlo_device_list(NULL, 0, 0, &count), RLO_NOT_FOUND);
   ck_assert_int_eq(count, -1);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "no OpenCL platform was found"));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "no OpenCL platform was found"));
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "pocl-opencl-icd"));
 }
 
 RLO_TEST(test_no_platform__no_context_either) {
   rlo_context *context = NULL;
-  ck_assert_int_eq(rlo_context_create_default(-1, NULL, &context),
-                   RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_context_create_default(-1, NULL, &context), RLO_NOT_FOUND);
   ck_assert_ptr_null(context);
-  ck_assert_int_eq(rlo_context_create_default(0, NULL, &context),
-                   RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_context_create_default(0, NULL, &context), RLO_NOT_FOUND);
 }
 
 int main(int argc, char **argv) {

@@ -40,14 +40,10 @@ static void end_file(void) {
 RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(120);
 
-static cl_mem sub_buffer(cl_mem parent,
-                         size_t origin,
-                         size_t bytes,
-                         cl_mem_flags flags) {
+static cl_mem sub_buffer(cl_mem parent, size_t origin, size_t bytes, cl_mem_flags flags) {
   cl_buffer_region region = {origin, bytes};
   cl_int code = CL_SUCCESS;
-  cl_mem buffer = clCreateSubBuffer(
-      parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  cl_mem buffer = clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
   expect_cl(code);
   return buffer;
 }
@@ -67,34 +63,22 @@ static attempt good_attempt(void) {
 }
 
 static rlo_status run(const attempt *a, cl_event *out_event) {
-  return rlo_enqueue(a->plan,
-                     a->queue,
-                     a->src,
-                     a->src_offset,
-                     a->dst,
-                     a->dst_offset,
-                     a->num_wait,
-                     a->wait_list,
-                     out_event);
+  return rlo_enqueue(a->plan, a->queue, a->src, a->src_offset, a->dst, a->dst_offset, a->num_wait,
+                     a->wait_list, out_event);
 }
 
 static void expect_works(const attempt *a) {
-  ck_assert_msg(
-      run(a, NULL) == RLO_OK, "refused: %s", rlo_error_last()->message);
+  ck_assert_msg(run(a, NULL) == RLO_OK, "refused: %s", rlo_error_last()->message);
   expect_cl(clFinish(device.queue));
 }
 
-static void expect_refused(const attempt *a,
-                           rlo_status status,
-                           const char *words) {
+static void expect_refused(const attempt *a, rlo_status status, const char *words) {
   rlo_context_stats before = test_context_stats(device.context);
   cl_event untouched = (cl_event)(void *)&before;
   cl_event event = untouched;
   ck_assert_int_eq(run(a, &event), status);
   ck_assert_ptr_eq(event, untouched);
-  ck_assert_msg(strstr(rlo_error_last()->message, words) != NULL,
-                "\"%s\" is not in \"%s\"",
-                words,
+  ck_assert_msg(strstr(rlo_error_last()->message, words) != NULL, "\"%s\" is not in \"%s\"", words,
                 rlo_error_last()->message);
   rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.launches, before.launches);
@@ -136,12 +120,10 @@ RLO_TEST(test_operand__objects_of_another_context) {
   expect_refused(&a, RLO_INVALID_ARGUMENT, "queue is of another context");
   a = good_attempt();
   a.src = foreign;
-  expect_refused(
-      &a, RLO_INVALID_ARGUMENT, "source buffer is of another context");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "source buffer is of another context");
   a = good_attempt();
   a.dst = foreign;
-  expect_refused(
-      &a, RLO_INVALID_ARGUMENT, "destination buffer is of another context");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is of another context");
   clReleaseMemObject(foreign);
   test_device_close(&other);
 }
@@ -149,12 +131,10 @@ RLO_TEST(test_operand__objects_of_another_context) {
 /* A part of a device is another device. */
 RLO_TEST(test_operand__a_queue_of_another_device) {
   cl_device_id whole = rlo_context_cl_device(device.context);
-  const cl_device_partition_property parts[] = {
-      CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+  const cl_device_partition_property parts[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
   cl_device_id devices[2] = {whole, NULL};
   cl_uint num_parts = 0;
-  if (clCreateSubDevices(whole, parts, 0, NULL, &num_parts) != CL_SUCCESS ||
-      num_parts == 0) {
+  if (clCreateSubDevices(whole, parts, 0, NULL, &num_parts) != CL_SUCCESS || num_parts == 0) {
     printf("the device cannot be partitioned: not tried\n");
     return;
   }
@@ -172,10 +152,8 @@ RLO_TEST(test_operand__a_queue_of_another_device) {
   rlo_plan *own_plan = test_context_plan(own, &problem, NULL);
   cl_command_queue queue = clCreateCommandQueue(both, made[0], 0, &code);
   expect_cl(code);
-  expect_refusal_with(
-      rlo_enqueue(own_plan, queue, src, 0, dst, 0, 0, NULL, NULL),
-      RLO_INVALID_ARGUMENT,
-      "queue is of another device");
+  expect_refusal_with(rlo_enqueue(own_plan, queue, src, 0, dst, 0, 0, NULL, NULL),
+                      RLO_INVALID_ARGUMENT, "queue is of another device");
   clReleaseCommandQueue(queue);
   rlo_plan_release(own_plan);
   rlo_context_release(own);
@@ -192,8 +170,7 @@ RLO_TEST(test_operand__offsets_and_sizes) {
   a.dst_offset = 1024 - BYTES;
   expect_works(&a);
   a.src_offset += 4;
-  expect_refused(
-      &a, RLO_OUT_OF_RANGE, "the source needs 240 bytes from offset 788");
+  expect_refused(&a, RLO_OUT_OF_RANGE, "the source needs 240 bytes from offset 788");
   a = good_attempt();
   a.dst_offset = 788;
   expect_refused(&a, RLO_OUT_OF_RANGE, "the destination needs 240 bytes");
@@ -209,8 +186,7 @@ RLO_TEST(test_operand__offsets_and_sizes) {
   expect_refused(&a, RLO_INVALID_ARGUMENT, "not a multiple of the element's 4");
   a = good_attempt();
   a.src_offset = 1;
-  expect_refused(
-      &a, RLO_INVALID_ARGUMENT, "source offset of 1 bytes is not a multiple");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "source offset of 1 bytes is not a multiple");
 }
 
 RLO_TEST(test_operand__overlap_in_one_buffer) {
@@ -281,10 +257,8 @@ RLO_TEST(test_operand__overlap_in_host_memory) {
   uint8_t *memory = aligned_alloc(4096, 4096);
   ck_assert_ptr_nonnull(memory);
   memset(memory, 0, 4096);
-  cl_mem a_buffer =
-      test_context_buffer(device.context, CL_MEM_USE_HOST_PTR, 1024, memory);
-  cl_mem b_buffer = test_context_buffer(
-      device.context, CL_MEM_USE_HOST_PTR, 1024, memory + 512);
+  cl_mem a_buffer = test_context_buffer(device.context, CL_MEM_USE_HOST_PTR, 1024, memory);
+  cl_mem b_buffer = test_context_buffer(device.context, CL_MEM_USE_HOST_PTR, 1024, memory + 512);
   attempt a = good_attempt();
   a.src = a_buffer;
   a.dst = b_buffer;
@@ -304,8 +278,7 @@ RLO_TEST(test_operand__host_memory_beside_the_elements) {
   uint8_t *memory = aligned_alloc(4096, 4096);
   ck_assert_ptr_nonnull(memory);
   memset(memory, 0, 4096);
-  cl_mem odd = test_context_buffer(
-      device.context, CL_MEM_USE_HOST_PTR, 1024, memory + 2);
+  cl_mem odd = test_context_buffer(device.context, CL_MEM_USE_HOST_PTR, 1024, memory + 2);
   attempt a = good_attempt();
   a.src = odd;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "not a multiple of the element's 4");
@@ -317,10 +290,8 @@ RLO_TEST(test_operand__host_memory_beside_the_elements) {
 }
 
 RLO_TEST(test_operand__flags_that_forbid_it) {
-  cl_mem read_only =
-      test_context_buffer(device.context, CL_MEM_READ_ONLY, 1024, NULL);
-  cl_mem write_only =
-      test_context_buffer(device.context, CL_MEM_WRITE_ONLY, 1024, NULL);
+  cl_mem read_only = test_context_buffer(device.context, CL_MEM_READ_ONLY, 1024, NULL);
+  cl_mem write_only = test_context_buffer(device.context, CL_MEM_WRITE_ONLY, 1024, NULL);
   attempt a = good_attempt();
   a.dst = read_only;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
@@ -352,10 +323,8 @@ RLO_TEST(test_operand__flags_that_forbid_an_update) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   rlo_problem problem;
   attempt a = good_attempt();
-  cl_mem read_only =
-      test_context_buffer(device.context, CL_MEM_READ_ONLY, 1024, NULL);
-  cl_mem write_only =
-      test_context_buffer(device.context, CL_MEM_WRITE_ONLY, 1024, NULL);
+  cl_mem read_only = test_context_buffer(device.context, CL_MEM_READ_ONLY, 1024, NULL);
+  cl_mem write_only = test_context_buffer(device.context, CL_MEM_WRITE_ONLY, 1024, NULL);
   options.beta = 1;
   rlo_shape from = test_shape_of("s32[6,10]");
   rlo_shape to = test_shape_of("s32[10,6]");
@@ -365,8 +334,7 @@ RLO_TEST(test_operand__flags_that_forbid_an_update) {
   a.dst = read_only;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is CL_MEM_READ");
   a.dst = write_only;
-  expect_refused(
-      &a, RLO_INVALID_ARGUMENT, "destination buffer is CL_MEM_WRITE");
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is CL_MEM_WRITE");
   a = (attempt){a.plan, a.queue, read_only, dst, 0, 0, 0, NULL};
   expect_works(&a);
   rlo_plan_release(a.plan);
@@ -396,8 +364,7 @@ RLO_TEST(test_operand__an_image_is_no_buffer) {
 RLO_TEST(test_operand__events_that_cannot_be_waited_for) {
   test_device other = test_device_open();
   cl_int code = CL_SUCCESS;
-  cl_event foreign =
-      clCreateUserEvent(rlo_context_cl_context(other.context), &code);
+  cl_event foreign = clCreateUserEvent(rlo_context_cl_context(other.context), &code);
   expect_cl(code);
   attempt a = good_attempt();
   a.num_wait = 1;

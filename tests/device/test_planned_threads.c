@@ -50,8 +50,7 @@ static done take_done(void) {
   const done now = {atomic_load(&context->planned),
                     stats.programs_built + stats.program_hits + stats.disk_hits,
                     context->memo.num_hits};
-  const done since = {now.planned - before.planned,
-                      now.programs - before.programs,
+  const done since = {now.planned - before.planned, now.programs - before.programs,
                       now.hits - before.hits};
   before = now;
   return since;
@@ -66,8 +65,7 @@ static done take_done(void) {
   } while (0)
 
 static rlo_status enqueue_at(rlo_plan *plan, int64_t offset_bytes) {
-  return rlo_enqueue(
-      plan, device.queue, src, 64, dst, offset_bytes, 0, NULL, NULL);
+  return rlo_enqueue(plan, device.queue, src, 64, dst, offset_bytes, 0, NULL, NULL);
 }
 
 /* Nothing is remembered, and nothing counted. */
@@ -182,21 +180,17 @@ RLO_TEST(test_planned__what_differs_is_planned_anew) {
   rlo_plan *none = NULL;
   options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
   options.measure_seconds = -1.0;
-  ck_assert_int_eq(rlo_plan_create(device.context, &copy, &options, &none),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_create(device.context, &copy, &options, &none), RLO_INVALID_ARGUMENT);
   options.struct_size = 3;
-  ck_assert_int_eq(rlo_plan_create(device.context, &copy, &options, &none),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_create(device.context, &copy, &options, &none), RLO_INVALID_ARGUMENT);
   more.num_guards = -1;
-  ck_assert_int_eq(rlo_plan_create(device.context, &more, NULL, &none),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_create(device.context, &more, NULL, &none), RLO_INVALID_ARGUMENT);
 
   /* Wisdom may decide otherwise. */
   (void)take_done();
   plans[count++] = test_context_plan(device.context, &copy, NULL);
   EXPECT_DONE(0, 0, 1);
-  expect_ok(rlo_context_import_wisdom(
-      device.context, "relayout-wisdom\t1\n", 18, NULL, NULL));
+  expect_ok(rlo_context_import_wisdom(device.context, "relayout-wisdom\t1\n", 18, NULL, NULL));
   plans[count++] = test_context_plan(device.context, &copy, NULL);
   EXPECT_DONE(1, 0, 0);
   for (int32_t n = 0; n < count; ++n) {
@@ -251,11 +245,8 @@ static void ask(void *payload) {
   rlo_plan **plan = payload;
   for (int32_t n = 0; n < 200; ++n) {
     rlo_plan *one = NULL;
-    if (rlo_plan_create(
-            device.context, n % 2 == 0 ? &copy : &other, NULL, &one) !=
-            RLO_OK ||
-        rlo_enqueue(*plan, device.queue, src, 64, dst, 4, 0, NULL, NULL) !=
-            RLO_OK) {
+    if (rlo_plan_create(device.context, n % 2 == 0 ? &copy : &other, NULL, &one) != RLO_OK ||
+        rlo_enqueue(*plan, device.queue, src, 64, dst, 4, 0, NULL, NULL) != RLO_OK) {
       abort();
     }
     rlo_plan_release(one);

@@ -19,8 +19,7 @@
 enum { NUM_PLANS = 3, NUM_ASKERS = 4, NUM_TURNS = 25 };
 
 /** Programs that are quickly compiled. */
-static const char *const texts[NUM_PLANS] = {
-    "f64[1000]", "u8[4096]", "f32[20,40]"};
+static const char *const texts[NUM_PLANS] = {"f64[1000]", "u8[4096]", "f32[20,40]"};
 
 static rlo_context *open_context(void) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
@@ -76,8 +75,7 @@ static void sleep_ms(long milliseconds) {
 enum { MOST_POLLS = 60000 };
 
 static void wait_for_calls(answer *a, int32_t count) {
-  for (int32_t i = 0; i < MOST_POLLS && atomic_load(&a->num_calls) < count;
-       ++i) {
+  for (int32_t i = 0; i < MOST_POLLS && atomic_load(&a->num_calls) < count; ++i) {
     sleep_ms(5);
   }
   ck_assert_int_eq(atomic_load(&a->num_calls), count);
@@ -138,13 +136,10 @@ RLO_TEST(test_prepare_threads__tells_why_it_failed) {
   ck_assert_ptr_nonnull(strstr(a.message, "bytes"));
   /* And when there is not even memory for the job, nobody is called. */
   rlo__alloc_set_fault(1, true);
-  ck_assert_int_eq(rlo_plan_prepare_async(second, take_answer, &a),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_plan_prepare_async(second, take_answer, &a), RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
-  ck_assert_int_eq(rlo_plan_prepare_async(NULL, take_answer, &a),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_plan_prepare_async(second, NULL, &a),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_prepare_async(NULL, take_answer, &a), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_plan_prepare_async(second, NULL, &a), RLO_INVALID_ARGUMENT);
   rlo_plan_release(first);
   rlo_plan_release(second);
   rlo_context_release(context);

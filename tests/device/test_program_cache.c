@@ -15,9 +15,8 @@ enum { MAX_IDLE = 4 };
 static rlo__program_cache *cache;
 
 static void create_cache(void) {
-  const rlo__program_builder builder = {
-      .context = rlo_context_cl_context(device.context),
-      .device = rlo_context_cl_device(device.context)};
+  const rlo__program_builder builder = {.context = rlo_context_cl_context(device.context),
+                                        .device = rlo_context_cl_device(device.context)};
   expect_ok(rlo__program_cache_create(&builder, MAX_IDLE, &cache));
 }
 
@@ -50,13 +49,8 @@ typedef struct spec_storage {
 } spec_storage;
 
 static void make_spec(const char *source, int32_t number, spec_storage *s) {
-  snprintf(
-      s->spec.kernel_name, sizeof s->spec.kernel_name, "test_%d", (int)number);
-  snprintf(s->options,
-           sizeof s->options,
-           "-DNAME=test_%d -DNUMBER=%d",
-           (int)number,
-           (int)number);
+  snprintf(s->spec.kernel_name, sizeof s->spec.kernel_name, "test_%d", (int)number);
+  snprintf(s->options, sizeof s->options, "-DNAME=test_%d -DNUMBER=%d", (int)number, (int)number);
   s->spec.source = source;
   s->spec.source_bytes = strlen(source);
   s->spec.options = s->options;
@@ -71,8 +65,7 @@ static rlo_context_stats stats_now(void) {
 
 static rlo__program *get(const spec_storage *s) {
   rlo__program *program = NULL;
-  expect_ok(
-      rlo__program_cache_get(cache, &s->spec, RLO__BUILD_FOREGROUND, &program));
+  expect_ok(rlo__program_cache_get(cache, &s->spec, RLO__BUILD_FOREGROUND, &program));
   return program;
 }
 
@@ -136,8 +129,7 @@ RLO_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it) {
   make_spec(bad_source, 3, &bad);
   rlo__program *program = NULL;
   for (int32_t turn = 0; turn < 2; ++turn) {
-    ck_assert_int_eq(rlo__program_cache_get(
-                         cache, &bad.spec, RLO__BUILD_FOREGROUND, &program),
+    ck_assert_int_eq(rlo__program_cache_get(cache, &bad.spec, RLO__BUILD_FOREGROUND, &program),
                      RLO_BUILD_FAILED);
     const rlo_error *error = rlo_error_last();
     ck_assert_int_eq(error->status, RLO_BUILD_FAILED);
@@ -159,8 +151,7 @@ RLO_TEST(test_program_cache__declares_all_functions_if_a_kernel_needs_more) {
       "#endif\n"
       "  out[1] = (int)popcount((uint)NUMBER);\n"
       "}\n",
-      5,
-      &s);
+      5, &s);
   use(&s);
   if (!test_is_pocl(device.context)) {
     return;
@@ -170,16 +161,14 @@ RLO_TEST(test_program_cache__declares_all_functions_if_a_kernel_needs_more) {
       "#error \"everything was parsed\"\n"
       "#endif\n"
       "__kernel void NAME(__global int *out) { out[0] = min(NUMBER, 3); }\n",
-      6,
-      &s);
+      6, &s);
   use(&s);
 }
 
 /* Programs that differ in a number. */
 static void use_numbered(int32_t number) {
   spec_storage s;
-  make_spec(
-      "__kernel void NAME(__global int *o) { o[0] = NUMBER; }", number, &s);
+  make_spec("__kernel void NAME(__global int *o) { o[0] = NUMBER; }", number, &s);
   use(&s);
 }
 
@@ -200,8 +189,7 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
   use_numbered(FIRST + MANY - MAX_IDLE);
   ck_assert_int_eq(stats_now().programs_built, built);
   use_numbered(FIRST);
-  ck_assert_int_eq(stats_now().programs_built,
-                   built + 1); /* the oldest is not */
+  ck_assert_int_eq(stats_now().programs_built, built + 1); /* the oldest is not */
   /* One was dropped for it, and what is used now drops no more. */
   for (int32_t i = MANY - 2; i < MANY; ++i) {
     use_numbered(FIRST + i);
@@ -211,24 +199,20 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
 
 /* The one that is used longest goes last, however long ago it was got. */
 RLO_TEST(test_program_cache__keeps_what_is_in_use) {
-  static const char source[] =
-      "__kernel void NAME(__global int *o) { o[0] = NUMBER; }";
+  static const char source[] = "__kernel void NAME(__global int *o) { o[0] = NUMBER; }";
   spec_storage held;
   spec_storage s;
   rlo__program *programs[2];
   make_spec(source, 2000, &held);
-  expect_ok(rlo__program_cache_get(
-      cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[0]));
+  expect_ok(rlo__program_cache_get(cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[0]));
   for (int32_t i = 1; i <= MAX_IDLE + 2; ++i) {
     rlo__program *program = NULL;
     make_spec(source, 2000 + i, &s);
-    expect_ok(rlo__program_cache_get(
-        cache, &s.spec, RLO__BUILD_FOREGROUND, &program));
+    expect_ok(rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program));
     rlo__program_cache_put(cache, program);
   }
   int64_t built = stats_now().programs_built;
-  expect_ok(rlo__program_cache_get(
-      cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[1]));
+  expect_ok(rlo__program_cache_get(cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[1]));
   ck_assert_ptr_eq(programs[0], programs[1]);
   ck_assert_int_eq(stats_now().programs_built, built);
   rlo__program_cache_put(cache, programs[0]);
@@ -245,8 +229,7 @@ RLO_TEST(test_program_cache__survives_running_out_of_memory) {
   for (; status == RLO_OUT_OF_MEMORY; ++nth) {
     ck_assert_int_le(nth, 20);
     rlo__alloc_set_fault(nth, false);
-    status =
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program);
+    status = rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program);
     rlo__alloc_set_fault(0, false);
     if (status != RLO_OK) {
       ck_assert_int_eq(status, RLO_OUT_OF_MEMORY);
@@ -275,8 +258,7 @@ static void race(void *payload) {
   racer *r = payload;
   rlo__mutex_lock(&gate); /* all start when the starter lets go */
   rlo__mutex_unlock(&gate);
-  r->status = rlo__program_cache_get(
-      cache, &r->spec, RLO__BUILD_FOREGROUND, &r->program);
+  r->status = rlo__program_cache_get(cache, &r->spec, RLO__BUILD_FOREGROUND, &r->program);
   r->has_log = strstr(rlo_error_last()->build_log, "not_declared") != NULL;
 }
 

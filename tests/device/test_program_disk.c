@@ -67,17 +67,13 @@ static bool run_in(rlo_context *context, rlo_plan *plan, rlo_problem *problem) {
   if (rlo_problem_run_host(problem, from, expected) != RLO_OK) {
     return false;
   }
-  cl_command_queue queue =
-      clCreateCommandQueue(wrapped, rlo_context_cl_device(context), 0, &code);
-  cl_mem src = clCreateBuffer(
-      wrapped, CL_MEM_COPY_HOST_PTR, (size_t)problem->src_bytes, from, &code);
-  cl_mem dst =
-      clCreateBuffer(wrapped, CL_MEM_COPY_HOST_PTR, dst_bytes, got, &code);
+  cl_command_queue queue = clCreateCommandQueue(wrapped, rlo_context_cl_device(context), 0, &code);
+  cl_mem src =
+      clCreateBuffer(wrapped, CL_MEM_COPY_HOST_PTR, (size_t)problem->src_bytes, from, &code);
+  cl_mem dst = clCreateBuffer(wrapped, CL_MEM_COPY_HOST_PTR, dst_bytes, got, &code);
   bool is_done =
-      code == CL_SUCCESS &&
-      rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, NULL) == RLO_OK &&
-      clEnqueueReadBuffer(
-          queue, dst, CL_TRUE, 0, dst_bytes, got, 0, NULL, NULL) == CL_SUCCESS;
+      code == CL_SUCCESS && rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, NULL) == RLO_OK &&
+      clEnqueueReadBuffer(queue, dst, CL_TRUE, 0, dst_bytes, got, 0, NULL, NULL) == CL_SUCCESS;
   clReleaseMemObject(dst);
   clReleaseMemObject(src);
   clReleaseCommandQueue(queue);
@@ -85,9 +81,7 @@ static bool run_in(rlo_context *context, rlo_plan *plan, rlo_problem *problem) {
 }
 
 /** Plan in a context, prepare if asked to, run. */
-static bool run_relayout(rlo_context *context,
-                         const char *dst_text,
-                         bool is_prepared) {
+static bool run_relayout(rlo_context *context, const char *dst_text, bool is_prepared) {
   static rlo_problem problem;
   rlo_shape src;
   rlo_shape dst;
@@ -116,11 +110,8 @@ static int run_alone(const char *dir, const char *dst_text) {
   bool is_right = context != NULL && run_relayout(context, dst_text, true);
   is_right = is_right && rlo_context_get_stats(context, &stats) == RLO_OK;
   if (is_right) {
-    printf(stats_format,
-           (long long)stats.programs_built,
-           (long long)stats.disk_hits,
-           (long long)stats.disk_misses,
-           (long long)stats.disk_rejects,
+    printf(stats_format, (long long)stats.programs_built, (long long)stats.disk_hits,
+           (long long)stats.disk_misses, (long long)stats.disk_rejects,
            (long long)stats.disk_writes);
   }
   rlo_context_release(context);
@@ -152,14 +143,8 @@ static rlo_context_stats run_once(const char *dst_text) {
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_int_eq(status, 0);
   long long counts[5];
-  ck_assert_int_eq(sscanf(text,
-                          stats_format,
-                          &counts[0],
-                          &counts[1],
-                          &counts[2],
-                          &counts[3],
-                          &counts[4]),
-                   5);
+  ck_assert_int_eq(
+      sscanf(text, stats_format, &counts[0], &counts[1], &counts[2], &counts[3], &counts[4]), 5);
   return (rlo_context_stats){.programs_built = counts[0],
                              .disk_hits = counts[1],
                              .disk_misses = counts[2],
@@ -194,18 +179,14 @@ RLO_TEST(test_program_disk__is_not_used_where_nobody_wants_it) {
   rlo_context_release(context);
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.cache_dir = "here";
-  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_INVALID_ARGUMENT);
   options.cache_dir = NULL;
   options.cache_limit_bytes = -1;
-  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_INVALID_ARGUMENT);
 }
 
 /** Relayout, and say how many of the programs built for it were written. */
-static int64_t count_writes(rlo_context *context,
-                            const char *dst_text,
-                            bool is_prepared,
+static int64_t count_writes(rlo_context *context, const char *dst_text, bool is_prepared,
                             int64_t *out_built) {
   rlo_context_stats before = test_context_stats(context);
   ck_assert(run_relayout(context, dst_text, is_prepared));
@@ -265,25 +246,16 @@ static void entry_list_deinit(entry_list *list) {
   rlo__directory_close(&list->folder);
 }
 
-static void read_entry(const entry_list *list,
-                       size_t index,
-                       uint8_t **out_data,
+static void read_entry(const entry_list *list, size_t index, uint8_t **out_data,
                        size_t *out_bytes) {
   char *data;
-  expect_ok(rlo__directory_read(&list->folder,
-                                list->files[index].name,
-                                RLO__DISK_CACHE_MAX_ENTRY_BYTES,
-                                &data,
-                                out_bytes));
+  expect_ok(rlo__directory_read(&list->folder, list->files[index].name,
+                                RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, out_bytes));
   *out_data = (uint8_t *)data;
 }
 
-static void write_entry(const entry_list *list,
-                        size_t index,
-                        const uint8_t *data,
-                        size_t bytes) {
-  expect_ok(rlo__directory_write(
-      &list->folder, list->files[index].name, data, bytes));
+static void write_entry(const entry_list *list, size_t index, const uint8_t *data, size_t bytes) {
+  expect_ok(rlo__directory_write(&list->folder, list->files[index].name, data, bytes));
 }
 
 /* PoCL dies of most damaged binaries, so this process would not survive one. */
@@ -326,9 +298,7 @@ static size_t find_payload(const uint8_t *entry) {
 }
 
 /** Replace the payload of an entry; the rest of it stays good. */
-static void replace_payload(const entry_list *list,
-                            size_t index,
-                            const void *payload,
+static void replace_payload(const entry_list *list, size_t index, const void *payload,
                             size_t payload_bytes) {
   uint8_t *data = NULL;
   size_t bytes = 0;

@@ -40,26 +40,13 @@ static rlo_status write_cleared(void *out) {
 }
 
 static const test_report reports[] = {
-    {"plan info",
-     sizeof(rlo_plan_info),
-     offsetof(rlo_plan_info, index_bytes),
-     write_plan_info},
-    {"context stats",
-     sizeof(rlo_context_stats),
-     offsetof(rlo_context_stats, buffer_bytes),
+    {"plan info", sizeof(rlo_plan_info), offsetof(rlo_plan_info, index_bytes), write_plan_info},
+    {"context stats", sizeof(rlo_context_stats), offsetof(rlo_context_stats, buffer_bytes),
      write_context_stats},
-    {"device info",
-     sizeof(rlo_device_info),
-     offsetof(rlo_device_info, cache_line_bytes),
+    {"device info", sizeof(rlo_device_info), offsetof(rlo_device_info, cache_line_bytes),
      write_device_info},
-    {"cache info",
-     sizeof(rlo_cache_info),
-     offsetof(rlo_cache_info, num_entries),
-     write_cache_info},
-    {"cache info",
-     sizeof(rlo_cache_info),
-     offsetof(rlo_cache_info, num_entries),
-     write_cleared},
+    {"cache info", sizeof(rlo_cache_info), offsetof(rlo_cache_info, num_entries), write_cache_info},
+    {"cache info", sizeof(rlo_cache_info), offsetof(rlo_cache_info, num_entries), write_cleared},
 };
 
 static void begin(void) {
@@ -92,25 +79,20 @@ RLO_TEST(test_reports__lists_have_an_element_size) {
   int32_t count;
   ck_assert_ptr_nonnull(entries);
   expect_ok(rlo_device_list(entries, sizeof *entries, ROOM, &count));
-  expect_ok(
-      rlo_device_list((rlo_device_entry *)(void *)narrow, older, ROOM, &count));
+  expect_ok(rlo_device_list((rlo_device_entry *)(void *)narrow, older, ROOM, &count));
   count = count < ROOM ? count : ROOM;
   for (int32_t k = 0; k < count; ++k) {
     ck_assert_mem_eq(narrow + (size_t)k * older, &entries[k], older);
   }
   expect_guard(narrow, (size_t)count * older, ROOM * older);
   char message[200];
-  (void)snprintf(message,
-                 sizeof message,
+  (void)snprintf(message, sizeof message,
                  "entries of %zu bytes; this library knows rlo_device_entry of "
                  "up to %zu",
-                 sizeof *entries + 8,
-                 sizeof *entries);
-  expect_refusal(rlo_device_list(entries, sizeof *entries + 8, ROOM, &count),
-                 RLO_INVALID_ARGUMENT,
+                 sizeof *entries + 8, sizeof *entries);
+  expect_refusal(rlo_device_list(entries, sizeof *entries + 8, ROOM, &count), RLO_INVALID_ARGUMENT,
                  message);
-  ck_assert_int_eq(rlo_device_list(entries, 0, ROOM, &count),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_list(entries, 0, ROOM, &count), RLO_INVALID_ARGUMENT);
   free(narrow);
   free(entries);
 }
@@ -131,8 +113,7 @@ RLO_TEST(test_reports__older_options_are_read) {
   expect_ok(rlo_plan_explain(&problem, &info, &options, 0, 0, &made));
   rlo_plan_report_release(made);
   info.struct_size = sizeof info + 8;
-  expect_refusal_with(rlo_plan_explain(&problem, &info, NULL, 0, 0, &made),
-                      RLO_INVALID_ARGUMENT,
+  expect_refusal_with(rlo_plan_explain(&problem, &info, NULL, 0, 0, &made), RLO_INVALID_ARGUMENT,
                       "begin with RLO_DEVICE_INFO_INIT");
   rlo_plan *second = test_context_plan(device.context, &problem, &options);
   rlo_plan_release(second);

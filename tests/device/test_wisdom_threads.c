@@ -51,8 +51,7 @@ static void carry(worker *w) {
   char text[4096];
   size_t length = rlo_context_export_wisdom(device.context, text, sizeof text);
   if (length >= sizeof text ||
-      rlo_context_import_wisdom(device.context, text, length, NULL, NULL) !=
-          RLO_OK) {
+      rlo_context_import_wisdom(device.context, text, length, NULL, NULL) != RLO_OK) {
     ++w->num_failures;
   }
 }

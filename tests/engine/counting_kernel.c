@@ -35,9 +35,7 @@ static rlo_status scale(rlo_kernel_call *call, void *payload) {
   return RLO_OK;
 }
 
-rlo_kernel_config config_of(const char *kernel,
-                            const char *backend,
-                            counted_kernel *c) {
+rlo_kernel_config config_of(const char *kernel, const char *backend, counted_kernel *c) {
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = kernel;
   config.backend_name = backend;

@@ -13,8 +13,6 @@ typedef struct counted_kernel {
 } counted_kernel;
 
 /** A kernel that multiplies floats on the host by c->factor. */
-rlo_kernel_config config_of(const char *kernel,
-                            const char *backend,
-                            counted_kernel *c);
+rlo_kernel_config config_of(const char *kernel, const char *backend, counted_kernel *c);
 
 #endif

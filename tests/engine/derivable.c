@@ -69,10 +69,7 @@ void register_multiply(void) {
   expect_ok(rlo_gradient_register(engine, &config, 0, NULL));
 }
 
-rlo_status cube(rlo_engine *e,
-                rlo_tensor *const *xs,
-                int32_t count,
-                rlo_tensor **out_y,
+rlo_status cube(rlo_engine *e, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                 void *payload) {
   (void)e;
   (void)count;
@@ -86,12 +83,8 @@ rlo_status cube(rlo_engine *e,
   return status;
 }
 
-rlo_status copy_forward(rlo_engine *e,
-                        rlo_tensor *const *inputs,
-                        int32_t num_inputs,
-                        rlo_saver *saver,
-                        rlo_tensor **outputs,
-                        int32_t num_outputs,
+rlo_status copy_forward(rlo_engine *e, rlo_tensor *const *inputs, int32_t num_inputs,
+                        rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs,
                         void *payload) {
   (void)e;
   (void)num_inputs;
@@ -107,8 +100,7 @@ rlo_status one_more(rlo_gradient_call *call, void *payload) {
   (void)payload;
   float ones[4] = {1, 1, 1, 1};
   rlo_tensor *one = NULL;
-  rlo_status status = rlo_tensor_create(
-      call->engine, rlo_tensor_shape(call->dys[0]), ones, &one);
+  rlo_status status = rlo_tensor_create(call->engine, rlo_tensor_shape(call->dys[0]), ones, &one);
   rlo_tensor *const parts[] = {call->dys[0], one};
   for (int32_t n = 0; n < call->num_inputs && status == RLO_OK; ++n) {
     status = rlo_op_add_n(parts, 2, &call->dxs[n]);
@@ -128,16 +120,14 @@ void expect_move_back(bool is_mirror) {
   rlo_tensor *back = NULL;
   expect_ok(rlo_tape_begin(engine, &outer));
   expect_ok(rlo_tape_begin(engine, &inner));
-  expect_ok(is_mirror
-                ? rlo_op_mirror_pad(x, DIMS(2), DIMS(1), RLO_MIRROR_REFLECT, &y)
-                : rlo_op_pad(x, DIMS(2), DIMS(1), NULL, NULL, &y));
+  expect_ok(is_mirror ? rlo_op_mirror_pad(x, DIMS(2), DIMS(1), RLO_MIRROR_REFLECT, &y)
+                      : rlo_op_pad(x, DIMS(2), DIMS(1), NULL, NULL, &y));
   expect_ok(rlo_tape_gradients(inner, y, dy, &x, 1, 0, &dx));
   expect_ok(rlo_tape_end(inner));
   expect_ok(rlo_tape_gradients(outer, dx, v, &dy, 1, 0, &back));
   expect_ok(rlo_tape_end(outer));
   expect(dx, is_mirror ? FLOATS(30, 120, 60) : FLOATS(30, 40, 50), 3);
-  expect(
-      back, is_mirror ? FLOATS(3, 2, 1, 2, 3, 2) : FLOATS(0, 0, 1, 2, 3, 0), 6);
+  expect(back, is_mirror ? FLOATS(3, 2, 1, 2, 3, 2) : FLOATS(0, 0, 1, 2, 3, 0), 6);
   rlo_tensor_release(y);
   rlo_tensor_release(x);
   rlo_tensor_release(dy);

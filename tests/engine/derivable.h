@@ -21,20 +21,12 @@ void register_multiply_kernel(void);
 void register_multiply(void);
 
 /** y = x * x * x, by Multiply. */
-rlo_status cube(rlo_engine *e,
-                rlo_tensor *const *xs,
-                int32_t count,
-                rlo_tensor **out_y,
+rlo_status cube(rlo_engine *e, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                 void *payload);
 
 /** Each output is a copy of input 0; saves that too. */
-rlo_status copy_forward(rlo_engine *e,
-                        rlo_tensor *const *inputs,
-                        int32_t num_inputs,
-                        rlo_saver *saver,
-                        rlo_tensor **outputs,
-                        int32_t num_outputs,
-                        void *payload);
+rlo_status copy_forward(rlo_engine *e, rlo_tensor *const *inputs, int32_t num_inputs,
+                        rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs, void *payload);
 
 /** Each dx is dy 0 and 1 more, of up to four floats. */
 rlo_status one_more(rlo_gradient_call *call, void *payload);

@@ -28,42 +28,32 @@ RLO_TEST(test_engine__wrapped_buffers) {
   }
   cl_int code = CL_SUCCESS;
   cl_context cl = rlo_context_cl_context(context);
-  cl_command_queue queue =
-      clCreateCommandQueue(cl, rlo_context_cl_device(context), 0, &code);
+  cl_command_queue queue = clCreateCommandQueue(cl, rlo_context_cl_device(context), 0, &code);
   ck_assert_int_eq(code, CL_SUCCESS);
   cl_mem buffer = clCreateBuffer(cl, CL_MEM_READ_WRITE, BYTES, NULL, &code);
   ck_assert_int_eq(code, CL_SUCCESS);
   cl_event gate = clCreateUserEvent(cl, &code);
   cl_event ready = NULL;
   ck_assert_int_eq(code, CL_SUCCESS);
-  code = clEnqueueWriteBuffer(
-      queue, buffer, CL_FALSE, OFFSET, sizeof data, data, 1, &gate, &ready);
+  code = clEnqueueWriteBuffer(queue, buffer, CL_FALSE, OFFSET, sizeof data, data, 1, &gate, &ready);
   ck_assert_int_eq(code, CL_SUCCESS);
   rlo_shape shape;
   rlo_tensor *x = NULL;
   rlo_tensor *y = NULL;
   int released = 0;
   expect_ok(rlo_shape_make(RLO_DTYPE_S32, DIMS(4, 6), 2, &shape));
-  ck_assert_int_eq(rlo_tensor_wrap_buffer(
-                       engine, &shape, NULL, 0, NULL, NULL, NULL, &x),
+  ck_assert_int_eq(rlo_tensor_wrap_buffer(engine, &shape, NULL, 0, NULL, NULL, NULL, &x),
                    RLO_INVALID_ARGUMENT);
-  expect_refusal(rlo_tensor_wrap_buffer(engine,
-                                        &shape,
-                                        buffer,
-                                        BYTES - 64,
-                                        NULL,
-                                        count_release,
-                                        &released,
-                                        &x),
+  expect_refusal(rlo_tensor_wrap_buffer(engine, &shape, buffer, BYTES - 64, NULL, count_release,
+                                        &released, &x),
                  RLO_OUT_OF_RANGE,
                  "the source needs 96 bytes from offset 4032 on; its buffer "
                  "has 4096");
   ck_assert_int_eq(
-      rlo_tensor_wrap_buffer(
-          engine, &shape, buffer, 2, NULL, count_release, &released, &x),
+      rlo_tensor_wrap_buffer(engine, &shape, buffer, 2, NULL, count_release, &released, &x),
       RLO_INVALID_ARGUMENT);
-  expect_ok(rlo_tensor_wrap_buffer(
-      engine, &shape, buffer, OFFSET, ready, count_release, &released, &x));
+  expect_ok(
+      rlo_tensor_wrap_buffer(engine, &shape, buffer, OFFSET, ready, count_release, &released, &x));
   clReleaseMemObject(buffer);
   clReleaseEvent(ready);
   rlo_memory_info memory = RLO_MEMORY_INFO_INIT;
@@ -79,11 +69,7 @@ RLO_TEST(test_engine__wrapped_buffers) {
   ck_assert_ptr_nonnull(made);
   ck_assert_int_eq(offset, 0);
   cl_int execution = CL_COMPLETE;
-  clGetEventInfo(made,
-                 CL_EVENT_COMMAND_EXECUTION_STATUS,
-                 sizeof execution,
-                 &execution,
-                 NULL);
+  clGetEventInfo(made, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof execution, &execution, NULL);
   ck_assert_int_gt(execution, CL_COMPLETE);
   clSetUserEventStatus(gate, CL_COMPLETE);
   clReleaseEvent(gate);
@@ -171,14 +157,11 @@ static rlo_status do_some(void) {
   rlo_tensor *t = NULL;
   rlo_tensor *p = NULL;
   rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(4, 5), 2, &shape);
-  status =
-      status == RLO_OK ? rlo_tensor_create(engine, &shape, NULL, &x) : status;
+  status = status == RLO_OK ? rlo_tensor_create(engine, &shape, NULL, &x) : status;
   rlo_tensor *const twice[] = {x, x};
   status = status == RLO_OK ? rlo_op_add_n(twice, 2, &s) : status;
   status = status == RLO_OK ? rlo_op_transpose(s, NULL, &t) : status;
-  status = status == RLO_OK
-               ? rlo_op_pad(t, DIMS(0, -1), DIMS(0, 1), NULL, NULL, &p)
-               : status;
+  status = status == RLO_OK ? rlo_op_pad(t, DIMS(0, -1), DIMS(0, 1), NULL, NULL, &p) : status;
   status = status == RLO_OK ? rlo_tensor_read(p, got, sizeof got) : status;
   rlo_tensor_release(p);
   rlo_tensor_release(t);
@@ -210,11 +193,8 @@ RLO_TEST(test_engine__memory_runs_out) {
       end();
     }
     rlo__alloc_set_fault(0, false);
-    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY,
-                  "allocation %lld: %s: %s",
-                  (long long)nth,
-                  rlo_status_name(status),
-                  rlo_error_last()->message);
+    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "allocation %lld: %s: %s",
+                  (long long)nth, rlo_status_name(status), rlo_error_last()->message);
     ck_assert(is_reached || status == RLO_OK);
   }
   ck_assert_int_gt(nth, 100);
@@ -233,8 +213,7 @@ RLO_TEST(test_engine__the_budget_of_the_device) {
   rlo_tensor *y = NULL;
   rlo_tensor *z = NULL;
   expect_ok(rlo_op_reverse(x, DIMS(0), 1, &y));
-  expect_refusal(rlo_op_reverse(y, DIMS(0), 1, &z),
-                 RLO_OUT_OF_MEMORY,
+  expect_refusal(rlo_op_reverse(y, DIMS(0), 1, &z), RLO_OUT_OF_MEMORY,
                  "a buffer of 4000 bytes exceeds the budget: 8000 of 10000 "
                  "bytes are in use");
   rlo_tensor_release(x);
@@ -265,15 +244,14 @@ static const char scale_source[] =
     "  }\n"
     "}\n";
 
-static const rlo_source_argument scale_arguments[] = {
-    {RLO_SOURCE_INPUT, 0, NULL},
-    {RLO_SOURCE_OUTPUT, 0, NULL},
-    {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
-    {RLO_SOURCE_INT, 0, "factor"},
-    {RLO_SOURCE_FLOAT, 0, "shift"}};
+static const rlo_source_argument scale_arguments[] = {{RLO_SOURCE_INPUT, 0, NULL},
+                                                      {RLO_SOURCE_OUTPUT, 0, NULL},
+                                                      {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
+                                                      {RLO_SOURCE_INT, 0, "factor"},
+                                                      {RLO_SOURCE_FLOAT, 0, "shift"}};
 
-static const rlo_attribute_spec scale_specs[] = {
-    {"factor", RLO_ATTRIBUTE_I64, true}, {"shift", RLO_ATTRIBUTE_F64, true}};
+static const rlo_attribute_spec scale_specs[] = {{"factor", RLO_ATTRIBUTE_I64, true},
+                                                 {"shift", RLO_ATTRIBUTE_F64, true}};
 
 static rlo_kernel_config scale_config(const rlo_source_kernel *kernel) {
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
@@ -287,16 +265,14 @@ static rlo_kernel_config scale_config(const rlo_source_kernel *kernel) {
   return config;
 }
 
-static const rlo_source_kernel scale_kernel = {
-    .struct_size = sizeof(rlo_source_kernel),
-    .source = scale_source,
-    .function = "scale",
-    .arguments = scale_arguments,
-    .num_arguments = 5};
+static const rlo_source_kernel scale_kernel = {.struct_size = sizeof(rlo_source_kernel),
+                                               .source = scale_source,
+                                               .function = "scale",
+                                               .arguments = scale_arguments,
+                                               .num_arguments = 5};
 
 /* Is not called. */
-static rlo_status no_range(const rlo_kernel_call *call,
-                           rlo_source_range *out_range) {
+static rlo_status no_range(const rlo_kernel_call *call, rlo_source_range *out_range) {
   (void)call;
   (void)out_range;
   return RLO_INTERNAL;
@@ -304,9 +280,8 @@ static rlo_status no_range(const rlo_kernel_call *call,
 
 RLO_TEST(test_engine__kernels_in_opencl_c) {
   static const char broken_source[] = "__kernel void broken(int x) { y; }\n";
-  static const rlo_source_kernel broken = {.struct_size = sizeof broken,
-                                           .source = broken_source,
-                                           .function = "broken"};
+  static const rlo_source_kernel broken = {
+      .struct_size = sizeof broken, .source = broken_source, .function = "broken"};
   begin(true);
   rlo_kernel_config config = scale_config(&scale_kernel);
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
@@ -316,8 +291,7 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   rlo_tensor *y = NULL;
   /* It is no move: what it reads has to be made, itself it never waits. */
   expect_ok(rlo_op_transpose(x, NULL, &t));
-  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10),
-                                 rlo_attribute_f64("shift", 7)};
+  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10), rlo_attribute_f64("shift", 7)};
   const rlo_attributes attributes = {items, 2};
   int64_t before = launches();
   expect_ok(rlo_run_kernel(engine, "Scale", &t, 1, &attributes, &y, 1, NULL));
@@ -343,23 +317,19 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   expect_ok(rlo_run_kernel(engine, "Older", &x, 1, &attributes, &y, 1, NULL));
   rlo_tensor_release(y);
   older.struct_size = sizeof older + 8;
-  expect_refusal(
-      rlo_run_kernel(engine, "Older", &x, 1, &attributes, &y, 1, NULL),
-      RLO_INVALID_ARGUMENT,
-      "the payload of kernel 'Older' is no rlo_source_kernel");
+  expect_refusal(rlo_run_kernel(engine, "Older", &x, 1, &attributes, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT, "the payload of kernel 'Older' is no rlo_source_kernel");
   ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   ck_assert_int_eq(stats.programs_built, built);
   before = launches();
-  expect_ok(
-      rlo_run_kernel(engine, "Scale", &none, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, "Scale", &none, 1, &attributes, &y, 1, NULL));
   ck_assert_int_eq(launches(), before);
   rlo_tensor_release(y);
   /* What does not fit. */
   const rlo_attribute far[] = {rlo_attribute_i64("factor", INT64_C(1) << 40),
                                rlo_attribute_f64("shift", 7)};
   const rlo_attributes too_far = {far, 2};
-  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, &too_far, &y, 1, NULL),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, &too_far, &y, 1, NULL), RLO_OUT_OF_RANGE,
                  "kernel 'Scale': attribute 'factor' is 1099511627776, beyond "
                  "an int");
   config = scale_config(&broken);
@@ -367,14 +337,12 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   config.attributes = NULL;
   config.num_attributes = 0;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  ck_assert_int_eq(rlo_run_kernel(engine, "Broken", &x, 1, NULL, &y, 1, NULL),
-                   RLO_BUILD_FAILED);
+  ck_assert_int_eq(rlo_run_kernel(engine, "Broken", &x, 1, NULL, &y, 1, NULL), RLO_BUILD_FAILED);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->build_log, "y"));
   config.backend_name = "host";
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
   expect_ok(rlo_backend_set(engine, "host"));
-  expect_refusal(rlo_run_kernel(engine, "Broken", &x, 1, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_kernel(engine, "Broken", &x, 1, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'Broken' is OpenCL C and backend 'host' does not run "
                  "it");
   rlo_tensor_release(t);
@@ -385,26 +353,22 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
 
 /* Runs Scale by a kernel with other arguments; the refusal is without the
  * beginning, which names the kernel. */
-static void expect_misfit(const rlo_source_argument *arguments,
-                          int32_t count,
-                          rlo_tensor *x,
+static void expect_misfit(const rlo_source_argument *arguments, int32_t count, rlo_tensor *x,
                           const char *why) {
   const rlo_source_kernel kernel = {.struct_size = sizeof kernel,
                                     .source = scale_source,
                                     .function = "scale",
                                     .arguments = arguments,
                                     .num_arguments = count};
-  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10),
-                                 rlo_attribute_f64("shift", 7)};
+  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10), rlo_attribute_f64("shift", 7)};
   const rlo_attributes attributes = {items, 2};
   rlo_kernel_config config = scale_config(&kernel);
   rlo_tensor *y = NULL;
   int64_t before = launches();
   config.kernel_name = "Misfit";
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  ck_assert_int_eq(
-      rlo_run_kernel(engine, "Misfit", &x, 1, &attributes, &y, 1, NULL),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_run_kernel(engine, "Misfit", &x, 1, &attributes, &y, 1, NULL),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, why);
   ck_assert_int_eq(launches(), before);
   expect_ok(rlo_kernel_unregister(engine, "Misfit", "opencl"));
@@ -412,23 +376,20 @@ static void expect_misfit(const rlo_source_argument *arguments,
 
 /* A kernel object keeps what it was launched with last. */
 RLO_TEST(test_engine__arguments_that_are_left_out) {
-  static const rlo_source_argument swapped[] = {
-      {RLO_SOURCE_OUTPUT, 0, NULL},
-      {RLO_SOURCE_INPUT, 0, NULL},
-      {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
-      {RLO_SOURCE_INT, 0, "factor"},
-      {RLO_SOURCE_FLOAT, 0, "shift"}};
-  static const rlo_source_argument numbers[] = {
-      {RLO_SOURCE_INPUT, 0, NULL},
-      {RLO_SOURCE_LONG, 0, "factor"},
-      {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
-      {RLO_SOURCE_INT, 0, "factor"},
-      {RLO_SOURCE_FLOAT, 0, "shift"}};
+  static const rlo_source_argument swapped[] = {{RLO_SOURCE_OUTPUT, 0, NULL},
+                                                {RLO_SOURCE_INPUT, 0, NULL},
+                                                {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
+                                                {RLO_SOURCE_INT, 0, "factor"},
+                                                {RLO_SOURCE_FLOAT, 0, "shift"}};
+  static const rlo_source_argument numbers[] = {{RLO_SOURCE_INPUT, 0, NULL},
+                                                {RLO_SOURCE_LONG, 0, "factor"},
+                                                {RLO_SOURCE_OUTPUT_ELEMENTS, 0, NULL},
+                                                {RLO_SOURCE_INT, 0, "factor"},
+                                                {RLO_SOURCE_FLOAT, 0, "shift"}};
   rlo_source_argument changed[6];
   begin(true);
   rlo_kernel_config config = scale_config(&scale_kernel);
-  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10),
-                                 rlo_attribute_f64("shift", 7)};
+  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10), rlo_attribute_f64("shift", 7)};
   const rlo_attributes attributes = {items, 2};
   rlo_tensor *x = count_up(DIMS(3, 4), 2);
   rlo_tensor *y = NULL;
@@ -436,62 +397,44 @@ RLO_TEST(test_engine__arguments_that_are_left_out) {
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
   expect_ok(rlo_run_kernel(engine, "Scale", &x, 1, &attributes, &y, 1, NULL));
   /* It would write to y, which is alive. */
-  expect_misfit(scale_arguments,
-                1,
-                x,
+  expect_misfit(scale_arguments, 1, x,
                 "kernel 'Misfit': function 'scale' takes 5 arguments, and 1 "
                 "are given: none for argument 1, 'y' (__global int*)");
-  expect_misfit(scale_arguments,
-                4,
-                x,
+  expect_misfit(scale_arguments, 4, x,
                 "kernel 'Misfit': function 'scale' takes 5 arguments, and 4 "
                 "are given: none for argument 4, 'shift' (float)");
   memcpy(changed, scale_arguments, sizeof scale_arguments);
   changed[5] = scale_arguments[4];
-  expect_misfit(changed,
-                6,
-                x,
+  expect_misfit(changed, 6, x,
                 "kernel 'Misfit': function 'scale' takes 5 arguments, and 6 "
                 "are given");
-  expect_misfit(swapped,
-                5,
-                x,
+  expect_misfit(swapped, 5, x,
                 "kernel 'Misfit': argument 0 is an output, and function "
                 "'scale' takes 'x' (__global const int*) there");
-  expect_misfit(numbers,
-                5,
-                x,
+  expect_misfit(numbers, 5, x,
                 "kernel 'Misfit': argument 1 is a long, and function 'scale' "
                 "takes 'y' (__global int*) there");
   memcpy(changed, scale_arguments, sizeof scale_arguments);
   changed[2] = scale_arguments[3];
-  expect_misfit(changed,
-                5,
-                x,
+  expect_misfit(changed, 5, x,
                 "kernel 'Misfit': argument 2 is an int, and function 'scale' "
                 "takes 'n' (long) there");
   changed[2] = scale_arguments[2];
   changed[3] = scale_arguments[4];
-  expect_misfit(changed,
-                5,
-                x,
+  expect_misfit(changed, 5, x,
                 "kernel 'Misfit': argument 3 is a float, and function 'scale' "
                 "takes 'factor' (int) there");
   changed[3] = scale_arguments[0];
-  expect_misfit(changed,
-                5,
-                x,
+  expect_misfit(changed, 5, x,
                 "kernel 'Misfit': argument 3 is an input, and function "
                 "'scale' takes 'factor' (int) there");
   expect_ok(rlo_tensor_read(y, got, sizeof got));
   ck_assert_int_eq(got[11], 117);
   rlo_tensor_release(y);
   /* A finite number that no float is. */
-  const rlo_attribute far[] = {rlo_attribute_i64("factor", 1),
-                               rlo_attribute_f64("shift", -1e300)};
+  const rlo_attribute far[] = {rlo_attribute_i64("factor", 1), rlo_attribute_f64("shift", -1e300)};
   const rlo_attributes too_far = {far, 2};
-  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, &too_far, &y, 1, NULL),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, &too_far, &y, 1, NULL), RLO_OUT_OF_RANGE,
                  "kernel 'Scale': attribute 'shift' is -1e+300, beyond a "
                  "float");
   rlo_tensor_release(x);
@@ -510,8 +453,7 @@ RLO_TEST(test_engine__factors_of_64_bits) {
   begin(true);
   expect_ok(rlo_shape_make(RLO_DTYPE_S64, DIMS(1), 1, &shape));
   expect_ok(rlo_tensor_create(engine, &shape, &element, &x));
-  expect_ok(rlo_run_kernel(
-      engine, RLO_KERNEL_NAME_RESCALE, &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, RLO_KERNEL_NAME_RESCALE, &x, 1, &attributes, &y, 1, NULL));
   expect_ok(rlo_tensor_read(y, &got, sizeof got));
   ck_assert_int_eq(got, 27021597764222979);
   rlo_tensor_release(y);

@@ -102,8 +102,7 @@ RLO_TEST(test_engine__joins_and_sums) {
   rlo_tensor *const parts[] = {a, t, a};
   expect_ok(rlo_op_concat(parts, 3, 0, &c));
   int32_t got[18];
-  const int32_t wanted[] = {
-      0, 1, 2, 3, 4, 5, 0, 2, 4, 1, 3, 5, 0, 1, 2, 3, 4, 5};
+  const int32_t wanted[] = {0, 1, 2, 3, 4, 5, 0, 2, 4, 1, 3, 5, 0, 1, 2, 3, 4, 5};
   expect_ok(rlo_tensor_read(c, got, sizeof got));
   ck_assert_mem_eq(got, wanted, sizeof wanted);
   ck_assert_int_eq(launches() - before, 3);
@@ -122,8 +121,7 @@ RLO_TEST(test_engine__a_long_chain) {
   int64_t before = launches();
   for (int k = 0; k < 80; ++k) {
     rlo_tensor *next = NULL;
-    expect_ok(k % 2 == 0 ? rlo_op_transpose(y, NULL, &next)
-                         : rlo_op_reverse(y, DIMS(0), 1, &next));
+    expect_ok(k % 2 == 0 ? rlo_op_transpose(y, NULL, &next) : rlo_op_reverse(y, DIMS(0), 1, &next));
     rlo_tensor_release(y);
     y = next;
   }
@@ -149,12 +147,7 @@ RLO_TEST(test_engine__more_guards_than_a_problem_takes) {
   for (int k = 0; k < 24; ++k) {
     rlo_tensor *next = NULL;
     const int64_t away[] = {-1, -1, -1, -1, -1, -1};
-    expect_ok(rlo_op_pad(y,
-                         k % 2 == 0 ? ones : away,
-                         k % 2 == 0 ? ones : away,
-                         NULL,
-                         NULL,
-                         &next));
+    expect_ok(rlo_op_pad(y, k % 2 == 0 ? ones : away, k % 2 == 0 ? ones : away, NULL, NULL, &next));
     rlo_tensor_release(y);
     y = next;
   }
@@ -183,8 +176,7 @@ RLO_TEST(test_engine__a_chain_at_once) {
   ck_assert_int_eq(got[1], 9);
   ck_assert_int_eq(got[64 - 4], 1);
   rlo_tensor_release(y);
-  expect_refusal(rlo_run_chain(engine, chain, &x, 0, NULL, &y),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_chain(engine, chain, &x, 0, NULL, &y), RLO_INVALID_ARGUMENT,
                  "0 inputs for a chain of 1 operands");
   rlo_chain_release(chain);
   rlo_tensor_release(x);

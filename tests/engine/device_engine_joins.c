@@ -31,8 +31,7 @@ RLO_LOOP_TEST(test_engine_vectors__repetition, 0, NUM_SET_UPS) {
 
 RLO_LOOP_TEST(test_engine_vectors__concat_and_split, 0, NUM_SET_UPS) {
   begin_set_up(_i);
-  rlo_tensor *xs[] = {tensor(DIMS(1, 2, 2), 3, counted),
-                      tensor(DIMS(2, 2, 2), 3, counted + 4)};
+  rlo_tensor *xs[] = {tensor(DIMS(1, 2, 2), 3, counted), tensor(DIMS(2, 2, 2), 3, counted + 4)};
   rlo_tensor *y = NULL;
   expect_ok(rlo_op_concat(xs, 2, 0, &y));
   rlo_tensor *parts[3] = {NULL};
@@ -43,8 +42,7 @@ RLO_LOOP_TEST(test_engine_vectors__concat_and_split, 0, NUM_SET_UPS) {
                                  rlo_attribute_i64("axis", 0)};
   const rlo_attributes attributes = {items, 2};
   int32_t count = 0;
-  expect_ok(
-      rlo_run_kernel(engine, "SplitV", &y, 1, &attributes, parts, 3, &count));
+  expect_ok(rlo_run_kernel(engine, "SplitV", &y, 1, &attributes, parts, 3, &count));
   ck_assert_int_eq(count, 3);
   for (int32_t k = 0; k < 3; ++k) {
     expect_array(parts[k], DIMS(1, 2, 2), 3, counted + 4 * (size_t)k);
@@ -61,8 +59,7 @@ RLO_LOOP_TEST(test_engine_vectors__concat_and_split, 0, NUM_SET_UPS) {
 
 RLO_LOOP_TEST(test_engine_vectors__stack_and_unstack, 0, NUM_SET_UPS) {
   begin_set_up(_i);
-  rlo_tensor *xs[] = {tensor(DIMS(2), 1, counted),
-                      tensor(DIMS(2), 1, counted + 2),
+  rlo_tensor *xs[] = {tensor(DIMS(2), 1, counted), tensor(DIMS(2), 1, counted + 2),
                       tensor(DIMS(2), 1, counted + 4)};
   rlo_tensor *y = NULL;
   expect_ok(rlo_op_stack(xs, 3, -1, &y));

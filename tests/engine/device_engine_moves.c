@@ -44,8 +44,7 @@ RLO_LOOP_TEST(test_engine_vectors__pad, 0, NUM_SET_UPS) {
   const rlo_attribute items[] = {rlo_attribute_i64s("paddings", DIMS(0, 4), 2),
                                  rlo_attribute_f64("value", 2.0)};
   const rlo_attributes attributes = {items, 2};
-  expect_ok(
-      rlo_run_kernel(engine, "PadV2", &none, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, "PadV2", &none, 1, &attributes, &y, 1, NULL));
   expect_array(y, DIMS(4), 1, FLOATS(2, 2, 2, 2));
   /* XLA's: between the elements too, and taking away. */
   expect_ok(rlo_op_pad(x, DIMS(-1), DIMS(-3), DIMS(1), nine, &y));
@@ -95,33 +94,26 @@ RLO_LOOP_TEST(test_engine_vectors__strided_slice, 0, NUM_SET_UPS) {
   expect_array(y, DIMS(1), 1, FLOATS(3));
   expect_ok(rlo_op_strided_slice(x, DIMS(10), DIMS(3), DIMS(2), &y));
   expect_array(y, DIMS(0), 1, NULL);
-  expect_ok(
-      rlo_op_strided_slice(table, DIMS(0, 0), DIMS(2, 3), DIMS(2, 2), &y));
+  expect_ok(rlo_op_strided_slice(table, DIMS(0, 0), DIMS(2, 3), DIMS(2, 2), &y));
   expect_array(y, DIMS(1, 2), 2, FLOATS(0, 2));
   rlo_tensor_release(x);
   rlo_tensor_release(table);
   end();
 }
 
-static rlo_tensor *masked(rlo_tensor *x,
-                          const int64_t *begins,
-                          const int64_t *ends,
-                          const int64_t *strides,
-                          int32_t count,
-                          const int64_t *masks) {
-  const rlo_attribute items[] = {
-      rlo_attribute_i64s("begin", begins, count),
-      rlo_attribute_i64s("end", ends, count),
-      rlo_attribute_i64s("strides", strides, count),
-      rlo_attribute_i64("begin_mask", masks[0]),
-      rlo_attribute_i64("end_mask", masks[1]),
-      rlo_attribute_i64("ellipsis_mask", masks[2]),
-      rlo_attribute_i64("new_axis_mask", masks[3]),
-      rlo_attribute_i64("shrink_axis_mask", masks[4])};
+static rlo_tensor *masked(rlo_tensor *x, const int64_t *begins, const int64_t *ends,
+                          const int64_t *strides, int32_t count, const int64_t *masks) {
+  const rlo_attribute items[] = {rlo_attribute_i64s("begin", begins, count),
+                                 rlo_attribute_i64s("end", ends, count),
+                                 rlo_attribute_i64s("strides", strides, count),
+                                 rlo_attribute_i64("begin_mask", masks[0]),
+                                 rlo_attribute_i64("end_mask", masks[1]),
+                                 rlo_attribute_i64("ellipsis_mask", masks[2]),
+                                 rlo_attribute_i64("new_axis_mask", masks[3]),
+                                 rlo_attribute_i64("shrink_axis_mask", masks[4])};
   const rlo_attributes attributes = {items, COUNT(items)};
   rlo_tensor *y = NULL;
-  expect_ok(
-      rlo_run_kernel(engine, "StridedSlice", &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, "StridedSlice", &x, 1, &attributes, &y, 1, NULL));
   return y;
 }
 
@@ -130,38 +122,19 @@ RLO_LOOP_TEST(test_engine_vectors__strided_slice_masks, 0, NUM_SET_UPS) {
   rlo_tensor *x = tensor(DIMS(2, 2, 3), 3, counted);
   const int64_t ones[] = {1, 1, 1, 1};
   /* x[:, 1:, ::-1] */
-  expect_array(masked(x,
-                      DIMS(9, 1, 9),
-                      DIMS(9, 9, 9),
-                      DIMS(1, 1, -1),
-                      3,
-                      DIMS(5, 7, 0, 0, 0)),
-               DIMS(2, 1, 3),
-               3,
-               FLOATS(5, 4, 3, 11, 10, 9));
+  expect_array(masked(x, DIMS(9, 1, 9), DIMS(9, 9, 9), DIMS(1, 1, -1), 3, DIMS(5, 7, 0, 0, 0)),
+               DIMS(2, 1, 3), 3, FLOATS(5, 4, 3, 11, 10, 9));
   /* x[1, ..., 2] */
-  expect_array(
-      masked(x, DIMS(1, 0, 2), DIMS(0, 0, 0), ones, 3, DIMS(0, 0, 2, 0, 5)),
-      DIMS(2),
-      1,
-      FLOATS(8, 11));
+  expect_array(masked(x, DIMS(1, 0, 2), DIMS(0, 0, 0), ones, 3, DIMS(0, 0, 2, 0, 5)), DIMS(2), 1,
+               FLOATS(8, 11));
   /* x[..., -1, newaxis, :2] */
-  expect_array(
-      masked(
-          x, DIMS(0, -1, 0, 0), DIMS(0, 0, 0, 2), ones, 4, DIMS(8, 0, 1, 4, 2)),
-      DIMS(2, 1, 2),
-      3,
-      FLOATS(3, 4, 9, 10));
+  expect_array(masked(x, DIMS(0, -1, 0, 0), DIMS(0, 0, 0, 2), ones, 4, DIMS(8, 0, 1, 4, 2)),
+               DIMS(2, 1, 2), 3, FLOATS(3, 4, 9, 10));
   /* x[1] and x[1, 1, 1] */
-  expect_array(masked(x, DIMS(1), DIMS(0), ones, 1, DIMS(0, 0, 0, 0, 1)),
-               DIMS(2, 3),
-               2,
+  expect_array(masked(x, DIMS(1), DIMS(0), ones, 1, DIMS(0, 0, 0, 0, 1)), DIMS(2, 3), 2,
                FLOATS(6, 7, 8, 9, 10, 11));
-  expect_array(
-      masked(x, DIMS(1, 1, 1), DIMS(0, 0, 0), ones, 3, DIMS(0, 0, 0, 0, 7)),
-      NULL,
-      0,
-      FLOATS(10));
+  expect_array(masked(x, DIMS(1, 1, 1), DIMS(0, 0, 0), ones, 3, DIMS(0, 0, 0, 0, 7)), NULL, 0,
+               FLOATS(10));
   rlo_tensor_release(x);
   end();
 }
@@ -252,50 +225,16 @@ RLO_LOOP_TEST(test_engine_vectors__blocks, 0, NUM_SET_UPS) {
   rlo_tensor *z = NULL;
   expect_ok(rlo_op_depth_to_space(x, 2, false, &y));
   expect_ok(rlo_op_space_to_depth(y, 2, false, &z));
-  expect_array(y,
-               DIMS(1, 4, 4, 1),
-               4,
+  expect_array(y, DIMS(1, 4, 4, 1), 4,
                FLOATS(1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16));
   expect_array(z, DIMS(1, 2, 2, 4), 4, counted + 1);
   rlo_tensor *batches = tensor(DIMS(4, 2, 2), 3, counted + 1);
   expect_ok(rlo_op_batch_to_space(batches, DIMS(2), DIMS(0), DIMS(2), 1, &y));
   expect_array(y, DIMS(2, 2, 2), 3, FLOATS(1, 2, 9, 10, 5, 6, 13, 14));
   expect_ok(rlo_op_space_to_batch(batches, DIMS(2), DIMS(1), DIMS(1), 1, &y));
-  expect_array(y,
-               DIMS(8, 2, 2),
-               3,
-               FLOATS(0,
-                      0,
-                      3,
-                      4,
-                      0,
-                      0,
-                      7,
-                      8,
-                      0,
-                      0,
-                      11,
-                      12,
-                      0,
-                      0,
-                      15,
-                      16,
-                      1,
-                      2,
-                      0,
-                      0,
-                      5,
-                      6,
-                      0,
-                      0,
-                      9,
-                      10,
-                      0,
-                      0,
-                      13,
-                      14,
-                      0,
-                      0));
+  expect_array(y, DIMS(8, 2, 2), 3,
+               FLOATS(0, 0, 3, 4, 0, 0, 7, 8, 0, 0, 11, 12, 0, 0, 15, 16, 1, 2, 0, 0, 5, 6, 0, 0, 9,
+                      10, 0, 0, 13, 14, 0, 0));
   rlo_tensor_release(x);
   rlo_tensor_release(batches);
   end();

@@ -63,8 +63,7 @@ static rlo_status cut(growing *g, rlo_tensor *x, rlo_tensor **out) {
   int64_t size[RLO_MAX_RANK];
   for (int32_t k = 0; k < shape->rank; ++k) {
     begin[k] = test_random_in(&g->random, 0, shape->dims[k] / 3);
-    size[k] = test_random_in(
-        &g->random, (shape->dims[k] + 1) / 2 - begin[k] / 2, shape->dims[k]);
+    size[k] = test_random_in(&g->random, (shape->dims[k] + 1) / 2 - begin[k] / 2, shape->dims[k]);
     if (begin[k] + size[k] > shape->dims[k]) {
       size[k] = -1;
     }
@@ -97,8 +96,7 @@ static rlo_status regroup(growing *g, rlo_tensor *x, rlo_tensor **out) {
   bool is_flat = shape->dims[0] == 0 || test_random_once_in(&g->random, 3);
   const int64_t one[] = {count_elements(x)};
   say(g, "reshape");
-  return is_flat ? rlo_op_reshape(x, one, 1, out)
-                 : rlo_op_reshape(x, two, 2, out);
+  return is_flat ? rlo_op_reshape(x, one, 1, out) : rlo_op_reshape(x, two, 2, out);
 }
 
 static rlo_status repeat(growing *g, rlo_tensor *x, rlo_tensor **out) {
@@ -118,9 +116,8 @@ static rlo_status join(growing *g, rlo_tensor *x, rlo_tensor **out) {
   rlo_status status = rlo_op_reverse(x, &dim, 1, &other);
   if (status == RLO_OK) {
     rlo_tensor *const both[] = {x, other};
-    status = test_random_once_in(&g->random, 2)
-                 ? rlo_op_concat(both, 2, dim, out)
-                 : rlo_op_stack(both, 2, dim, out);
+    status = test_random_once_in(&g->random, 2) ? rlo_op_concat(both, 2, dim, out)
+                                                : rlo_op_stack(both, 2, dim, out);
   }
   rlo_tensor_release(other);
   say(g, "join");
@@ -158,8 +155,8 @@ static rlo_status sum(growing *g, rlo_tensor *x, rlo_tensor **out) {
 
 typedef rlo_status (*operation)(growing *g, rlo_tensor *x, rlo_tensor **out);
 
-static const operation operations[] = {
-    turn, cut, pad, turn_round, regroup, repeat, join, gather, sum};
+static const operation operations[] = {turn,   cut,  pad,    turn_round, regroup,
+                                       repeat, join, gather, sum};
 
 /* One expression; its last value is left in *out_y. */
 static void grow(rlo_engine *e, uint64_t seed, growing *g) {
@@ -180,21 +177,16 @@ static void grow(rlo_engine *e, uint64_t seed, growing *g) {
   g->count = 1;
   while (g->count <= MAX_OPS) {
     bool is_last = test_random_once_in(&g->random, 3);
-    rlo_tensor *x =
-        g->values[is_last ? test_random_in(&g->random, 0, g->count - 1)
-                          : g->count - 1];
-    int64_t which = test_random_in(
-        &g->random, 0, (int64_t)(sizeof operations / sizeof *operations) - 1);
+    rlo_tensor *x = g->values[is_last ? test_random_in(&g->random, 0, g->count - 1) : g->count - 1];
+    int64_t which =
+        test_random_in(&g->random, 0, (int64_t)(sizeof operations / sizeof *operations) - 1);
     if (count_elements(x) > MAX_ELEMENTS / 8 || rlo_tensor_shape(x)->rank > 4 ||
         rlo_tensor_shape(x)->rank < 1) {
       which = 1;
       x = g->values[0];
     }
     rlo_status status = operations[which](g, x, &g->values[g->count]);
-    ck_assert_msg(status == RLO_OK,
-                  "seed 0x%llx:%s: %s",
-                  (unsigned long long)seed,
-                  g->words,
+    ck_assert_msg(status == RLO_OK, "seed 0x%llx:%s: %s", (unsigned long long)seed, g->words,
                   rlo_error_last()->message);
     ++g->count;
   }
@@ -213,17 +205,13 @@ static void compare(const growing *fused, const growing *plain, uint64_t seed) {
   for (int32_t k = plain->count - 1; k >= 0; --k) {
     int64_t bytes = rlo_tensor_bytes(plain->values[k]);
     ck_assert_int_le(bytes, (int64_t)sizeof wanted);
-    ck_assert(rlo_shape_equal(rlo_tensor_shape(plain->values[k]),
-                              rlo_tensor_shape(fused->values[k])));
+    ck_assert(
+        rlo_shape_equal(rlo_tensor_shape(plain->values[k]), rlo_tensor_shape(fused->values[k])));
     ck_assert_int_eq(rlo_tensor_read(plain->values[k], wanted, bytes), RLO_OK);
     rlo_status status = rlo_tensor_read(fused->values[k], got, bytes);
     ck_assert_msg(status == RLO_OK && memcmp(got, wanted, (size_t)bytes) == 0,
-                  "seed 0x%llx, value %d of:%s%s%s",
-                  (unsigned long long)seed,
-                  k,
-                  plain->words,
-                  status != RLO_OK ? ": " : "",
-                  status != RLO_OK ? rlo_error_last()->message : "");
+                  "seed 0x%llx, value %d of:%s%s%s", (unsigned long long)seed, k, plain->words,
+                  status != RLO_OK ? ": " : "", status != RLO_OK ? rlo_error_last()->message : "");
   }
 }
 

@@ -32,11 +32,7 @@ static atomic_int setups;
 
 static void complain(worker *w, const char *what) {
   if (w->complaint[0] == '\0') {
-    snprintf(w->complaint,
-             sizeof w->complaint,
-             "thread %d: %s: %s",
-             w->number,
-             what,
+    snprintf(w->complaint, sizeof w->complaint, "thread %d: %s: %s", w->number, what,
              rlo_error_last()->message);
   }
 }
@@ -85,8 +81,7 @@ static void use_own(worker *w, int32_t turn) {
 
 static void use_changing_kernel(worker *w) {
   rlo_tensor *y = NULL;
-  rlo_status status =
-      rlo_run_kernel(w->engine, "Changing", &w->shared, 1, NULL, &y, 1, NULL);
+  rlo_status status = rlo_run_kernel(w->engine, "Changing", &w->shared, 1, NULL, &y, 1, NULL);
   if (status != RLO_OK && status != RLO_NOT_FOUND) {
     complain(w, "the kernel that comes and goes");
   }
@@ -135,10 +130,8 @@ static void change(worker *w) {
     config.backend_name = backends[turn % 2];
     if (rlo_backend_set(w->engine, backends[turn / 2 % 2]) != RLO_OK ||
         rlo_kernel_register(w->engine, &config, 0, NULL) != RLO_OK ||
-        rlo_kernel_register(w->engine, &config, RLO_KERNEL_REPLACE, NULL) !=
-            RLO_OK ||
-        rlo_kernel_unregister(w->engine, "Changing", config.backend_name) !=
-            RLO_OK) {
+        rlo_kernel_register(w->engine, &config, RLO_KERNEL_REPLACE, NULL) != RLO_OK ||
+        rlo_kernel_unregister(w->engine, "Changing", config.backend_name) != RLO_OK) {
       complain(w, "changing");
     }
   }
@@ -165,8 +158,7 @@ RLO_LOOP_TEST(test_engine_threads__one_engine, 0, 2) {
     workers[t].engine = engine;
     workers[t].shared = shared;
     workers[t].number = t;
-    ck_assert_int_eq(rlo__thread_start(work, &workers[t], &workers[t].thread),
-                     RLO_OK);
+    ck_assert_int_eq(rlo__thread_start(work, &workers[t], &workers[t].thread), RLO_OK);
   }
   worker changer = {.engine = engine, .number = -1};
   change(&changer);
@@ -188,9 +180,7 @@ RLO_LOOP_TEST(test_engine_threads__one_engine, 0, 2) {
 enum { NUM_LAUNCHERS = 4, NUM_LAUNCHES = 40 };
 
 static const rlo_source_argument add_arguments[] = {
-    {RLO_SOURCE_INPUT, 0, NULL},
-    {RLO_SOURCE_OUTPUT, 0, NULL},
-    {RLO_SOURCE_INT, 0, "number"}};
+    {RLO_SOURCE_INPUT, 0, NULL}, {RLO_SOURCE_OUTPUT, 0, NULL}, {RLO_SOURCE_INT, 0, "number"}};
 
 static const char add_source[] =
     "__kernel void add(__global const int *x, __global int *y,\n"
@@ -199,17 +189,16 @@ static const char add_source[] =
     "}\n";
 
 /* The second one leaves the number out. */
-static const rlo_source_kernel add_kernels[2] = {
-    {.struct_size = sizeof(rlo_source_kernel),
-     .source = add_source,
-     .function = "add",
-     .arguments = add_arguments,
-     .num_arguments = 3},
-    {.struct_size = sizeof(rlo_source_kernel),
-     .source = add_source,
-     .function = "add",
-     .arguments = add_arguments,
-     .num_arguments = 2}};
+static const rlo_source_kernel add_kernels[2] = {{.struct_size = sizeof(rlo_source_kernel),
+                                                  .source = add_source,
+                                                  .function = "add",
+                                                  .arguments = add_arguments,
+                                                  .num_arguments = 3},
+                                                 {.struct_size = sizeof(rlo_source_kernel),
+                                                  .source = add_source,
+                                                  .function = "add",
+                                                  .arguments = add_arguments,
+                                                  .num_arguments = 2}};
 
 /* Even threads add their number; odd ones are refused. */
 static void launch_often(void *payload) {
@@ -220,14 +209,8 @@ static void launch_often(void *payload) {
   for (int32_t n = 0; n < NUM_LAUNCHES; ++n) {
     int32_t got[SIZE] = {0};
     rlo_tensor *y = NULL;
-    rlo_status status = rlo_run_kernel(w->engine,
-                                       is_fit ? "Add" : "Short",
-                                       &w->shared,
-                                       1,
-                                       &attributes,
-                                       &y,
-                                       1,
-                                       NULL);
+    rlo_status status = rlo_run_kernel(w->engine, is_fit ? "Add" : "Short", &w->shared, 1,
+                                       &attributes, &y, 1, NULL);
     if (is_fit && status == RLO_OK) {
       status = rlo_tensor_read(y, got, sizeof got);
     }

@@ -30,12 +30,7 @@ static guarded guard(int64_t bytes, int value) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   size_t room = ((size_t)bytes + page - 1) / page * page;
   guarded g = {NULL, NULL, room + page};
-  g.pages = mmap(NULL,
-                 g.pages_bytes,
-                 PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS,
-                 -1,
-                 0);
+  g.pages = mmap(NULL, g.pages_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(g.pages, MAP_FAILED);
   ck_assert_int_eq(mprotect((char *)g.pages + room, page, PROT_NONE), 0);
   g.data = (unsigned char *)g.pages + room - bytes;
@@ -164,8 +159,7 @@ RLO_LOOP_TEST(test_engine_views__value_to_pad_with, 0, NUM_SET_UPS) {
   rlo_layout layout = rlo_layout_row_major(0);
   layout.kind = RLO_LAYOUT_STRIDED;
   layout.offset_elems = 2;
-  expect_ok(
-      rlo_shape_make_with_layout(RLO_DTYPE_F32, NULL, 0, &layout, &shape));
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_F32, NULL, 0, &layout, &shape));
   expect_ok(rlo_tensor_create(engine, &shape, data, &tail));
   expect_ok(rlo_op_pad(x, DIMS(1), DIMS(0), NULL, tail, &y));
   expect_array(y, DIMS(2), 1, FLOATS(11, 1));
@@ -210,9 +204,7 @@ static void expect_counted_and_zeros(rlo_tensor *y, int64_t bytes) {
 /* Slots that hold no element and take no fill. */
 RLO_LOOP_TEST(test_engine_views__gaps_are_zero, 0, NUM_SET_UPS) {
   begin_set_up(_i);
-  const char *const texts[] = {"u8[100]{0:T(128)}",
-                               "u8[100]{0:L(1000)}",
-                               "u8[100]{0:pad(640)}",
+  const char *const texts[] = {"u8[100]{0:T(128)}", "u8[100]{0:L(1000)}", "u8[100]{0:pad(640)}",
                                "u8[100]{0:T(128)fill(zero)}"};
   const int64_t bytes[] = {128, 1000, 640, 128};
   rlo_shape flat = test_shape_of("u8[100]");

@@ -28,9 +28,7 @@ static int64_t elements_of(const rlo_shape *shape) {
 }
 
 /* Elements from `low` to `high`, in this layout. */
-static rlo_tensor *draw_tensor(const rlo_shape *shape,
-                               int64_t low,
-                               int64_t high) {
+static rlo_tensor *draw_tensor(const rlo_shape *shape, int64_t low, int64_t high) {
   rlo_shape plain;
   rlo_tensor *row_major = NULL;
   rlo_tensor *placed = NULL;
@@ -44,8 +42,7 @@ static rlo_tensor *draw_tensor(const rlo_shape *shape,
     narrow[i] = (int32_t)wide[i];
   }
   expect_ok(rlo_shape_make(shape->dtype, shape->dims, shape->rank, &plain));
-  expect_ok(rlo_tensor_create(
-      engine, &plain, is_wide ? (void *)wide : (void *)narrow, &row_major));
+  expect_ok(rlo_tensor_create(engine, &plain, is_wide ? (void *)wide : (void *)narrow, &row_major));
   expect_ok(rlo_op_relayout(row_major, shape, &placed));
   rlo_tensor_release(row_major);
   free(wide);
@@ -96,60 +93,32 @@ static void check_case(const sample *s, int64_t number) {
   int32_t count = 0;
   for (int32_t n = 0; n < s->num_inputs; ++n) {
     bool is_index = s->has_indices && n == 1;
-    rlo_shape shape = test_random_shape(
-        &rng, RLO_DTYPE_S32, s->dims[n], s->ranks[n], TEST_ALL);
-    xs[n] =
-        draw_tensor(&shape, is_index ? -1 : -9, is_index ? s->num_indexed : 9);
+    rlo_shape shape = test_random_shape(&rng, RLO_DTYPE_S32, s->dims[n], s->ranks[n], TEST_ALL);
+    xs[n] = draw_tensor(&shape, is_index ? -1 : -9, is_index ? s->num_indexed : 9);
   }
-  rlo_status status = rlo_run_kernel(engine,
-                                     s->kernel_name,
-                                     xs,
-                                     s->num_inputs,
-                                     &attributes,
-                                     ys,
-                                     MOST_RESULTS,
-                                     &count);
-  ck_assert_msg(status == RLO_OK,
-                "case %lld, %s: %s",
-                (long long)number,
-                s->kernel_name,
+  rlo_status status = rlo_run_kernel(engine, s->kernel_name, xs, s->num_inputs, &attributes, ys,
+                                     MOST_RESULTS, &count);
+  ck_assert_msg(status == RLO_OK, "case %lld, %s: %s", (long long)number, s->kernel_name,
                 rlo_error_last()->message);
   int64_t forward = 0;
   for (int32_t k = 0; k < count; ++k) {
     const rlo_shape *y = rlo_tensor_shape(ys[k]);
-    rlo_shape shape =
-        test_random_shape(&rng, y->dtype, y->dims, y->rank, TEST_ALL);
+    rlo_shape shape = test_random_shape(&rng, y->dtype, y->dims, y->rank, TEST_ALL);
     dys[k] = draw_tensor(&shape, -9, 9);
     forward += inner_product(dys[k], ys[k]);
   }
-  status = rlo_vjp(engine,
-                   s->kernel_name,
-                   xs,
-                   s->num_inputs,
-                   &attributes,
-                   dys,
-                   count,
-                   NULL,
-                   dxs);
-  ck_assert_msg(status == RLO_OK,
-                "case %lld, gradient of %s: %s",
-                (long long)number,
-                s->kernel_name,
-                rlo_error_last()->message);
+  status = rlo_vjp(engine, s->kernel_name, xs, s->num_inputs, &attributes, dys, count, NULL, dxs);
+  ck_assert_msg(status == RLO_OK, "case %lld, gradient of %s: %s", (long long)number,
+                s->kernel_name, rlo_error_last()->message);
   int64_t backward = 0;
   for (int32_t n = 0; n < s->num_inputs; ++n) {
-    ck_assert(
-        rlo_shape_equal(rlo_tensor_shape(dxs[n]), rlo_tensor_shape(xs[n])));
+    ck_assert(rlo_shape_equal(rlo_tensor_shape(dxs[n]), rlo_tensor_shape(xs[n])));
     backward += inner_product(dxs[n], xs[n]);
     rlo_tensor_release(dxs[n]);
     rlo_tensor_release(xs[n]);
   }
-  ck_assert_msg(forward == backward,
-                "case %lld, %s: <dy, S x> is %lld, <S^T dy, x> is %lld",
-                (long long)number,
-                s->kernel_name,
-                (long long)forward,
-                (long long)backward);
+  ck_assert_msg(forward == backward, "case %lld, %s: <dy, S x> is %lld, <S^T dy, x> is %lld",
+                (long long)number, s->kernel_name, (long long)forward, (long long)backward);
   for (int32_t k = 0; k < count; ++k) {
     rlo_tensor_release(ys[k]);
     rlo_tensor_release(dys[k]);
@@ -169,22 +138,11 @@ static void check_pred(sample *s, int64_t number) {
     expect_ok(rlo_shape_make(RLO_DTYPE_PRED, s->dims[n], s->ranks[n], &shape));
     expect_ok(rlo_tensor_create(engine, &shape, NULL, &xs[n]));
   }
-  expect_ok(rlo_run_kernel(
-      engine, s->kernel_name, xs, s->num_inputs, &attributes, ys, 8, &count));
-  rlo_status status = rlo_vjp(engine,
-                              s->kernel_name,
-                              xs,
-                              s->num_inputs,
-                              &attributes,
-                              ys,
-                              count,
-                              NULL,
-                              dxs);
-  ck_assert_msg(status == RLO_OK,
-                "case %lld, gradient of %s in pred: %s",
-                (long long)number,
-                s->kernel_name,
-                rlo_error_last()->message);
+  expect_ok(rlo_run_kernel(engine, s->kernel_name, xs, s->num_inputs, &attributes, ys, 8, &count));
+  rlo_status status =
+      rlo_vjp(engine, s->kernel_name, xs, s->num_inputs, &attributes, ys, count, NULL, dxs);
+  ck_assert_msg(status == RLO_OK, "case %lld, gradient of %s in pred: %s", (long long)number,
+                s->kernel_name, rlo_error_last()->message);
   for (int32_t n = 0; n < s->num_inputs; ++n) {
     rlo_tensor_release(xs[n]);
     rlo_tensor_release(dxs[n]);
@@ -220,6 +178,5 @@ RLO_TEST(test_gradient_random__host) {
 
 RLO_TEST(test_gradient_random__device) {
   rng = test_random_begin("gradient_random");
-  check_cases(
-      "opencl", DEVICE_CASES, getenv("RELAYOUT_TEST_ALL") == NULL ? 2 : 1);
+  check_cases("opencl", DEVICE_CASES, getenv("RELAYOUT_TEST_ALL") == NULL ? 2 : 1);
 }

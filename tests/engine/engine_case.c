@@ -16,9 +16,8 @@ static int64_t allocations_before;
 const set_up set_ups[NUM_SET_UPS] = {
     {"host", false}, {"host", true}, {"opencl", false}, {"opencl", true}};
 
-const float counted[33] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-                           11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-                           22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+const float counted[33] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                           17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 const float tens[9] = {0, 10, 20, 30, 40, 50, 60, 70, 80};
 
 void open_context(void) {
@@ -71,10 +70,7 @@ void end(void) {
   }
 }
 
-static rlo_tensor *make(rlo_dtype dtype,
-                        const int64_t *dims,
-                        int32_t rank,
-                        const void *data) {
+static rlo_tensor *make(rlo_dtype dtype, const int64_t *dims, int32_t rank, const void *data) {
   rlo_shape shape;
   rlo_tensor *made = NULL;
   expect_ok(rlo_shape_make(dtype, dims, rank, &shape));
@@ -109,19 +105,13 @@ void expect(rlo_tensor *y, const float *data, int64_t count) {
   ck_assert_int_eq(rlo_tensor_bytes(y), count * 4);
   expect_ok(rlo_tensor_read(y, got, count * 4));
   for (int64_t i = 0; i < count; ++i) {
-    ck_assert_msg(memcmp(&got[i], &data[i], sizeof *got) == 0,
-                  "element %lld is %g, not %g",
-                  (long long)i,
-                  (double)got[i],
-                  (double)data[i]);
+    ck_assert_msg(memcmp(&got[i], &data[i], sizeof *got) == 0, "element %lld is %g, not %g",
+                  (long long)i, (double)got[i], (double)data[i]);
   }
   rlo_tensor_release(y);
 }
 
-void expect_array(rlo_tensor *y,
-                  const int64_t *dims,
-                  int32_t rank,
-                  const float *data) {
+void expect_array(rlo_tensor *y, const int64_t *dims, int32_t rank, const float *data) {
   const rlo_shape *shape = rlo_tensor_shape(y);
   int64_t count = 1;
   ck_assert_int_eq(shape->rank, rank);

@@ -73,10 +73,7 @@ extern const float tens[9];
 void expect(rlo_tensor *y, const float *data, int64_t count);
 
 /** The same, with the dimensions that are wanted. */
-void expect_array(rlo_tensor *y,
-                  const int64_t *dims,
-                  int32_t rank,
-                  const float *data);
+void expect_array(rlo_tensor *y, const int64_t *dims, int32_t rank, const float *data);
 
 /** Counters of the engine, and the launches of the context. */
 rlo_engine_stats engine_stats(void);

@@ -5,15 +5,9 @@
 #include "relayout/gradient.h"
 
 /** Compare the gradient of a kernel of one x, whose values do not matter. */
-void expect_vjp(const char *kernel_name,
-                const int64_t *x_dims,
-                int32_t x_rank,
-                const rlo_attribute *items,
-                int32_t num_items,
-                const int64_t *y_dims,
-                int32_t y_rank,
-                const float *dy_data,
-                const float *wanted);
+void expect_vjp(const char *kernel_name, const int64_t *x_dims, int32_t x_rank,
+                const rlo_attribute *items, int32_t num_items, const int64_t *y_dims,
+                int32_t y_rank, const float *dy_data, const float *wanted);
 
 /** rlo_attribute_i64s, for short. */
 rlo_attribute list(const char *name, const int64_t *values, int32_t count);

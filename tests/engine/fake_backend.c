@@ -6,8 +6,7 @@
 
 static rlo_status status_of(const void *self, const char *method) {
   const fake *f = self;
-  return f->fails != NULL && strcmp(f->fails, method) == 0 ? RLO_DEVICE
-                                                           : RLO_OK;
+  return f->fails != NULL && strcmp(f->fails, method) == 0 ? RLO_DEVICE : RLO_OK;
 }
 
 static rlo_status fake_allocate(void *self, int64_t bytes, void **out_memory) {
@@ -23,18 +22,12 @@ static void fake_free(void *self, void *memory) {
   free(memory);
 }
 
-static rlo_status fake_write(void *self,
-                             void *memory,
-                             const void *data,
-                             int64_t bytes) {
+static rlo_status fake_write(void *self, void *memory, const void *data, int64_t bytes) {
   memcpy(memory, data, (size_t)bytes);
   return status_of(self, "write");
 }
 
-static rlo_status fake_read(void *self,
-                            void *memory,
-                            void *out_data,
-                            int64_t bytes) {
+static rlo_status fake_read(void *self, void *memory, void *out_data, int64_t bytes) {
   memcpy(out_data, memory, (size_t)bytes);
   return status_of(self, "read");
 }
@@ -43,9 +36,7 @@ static void fake_destroy(void *self) {
   ++((fake *)self)->destroyed;
 }
 
-rlo_status fake_create(rlo_engine *of,
-                       void *payload,
-                       const rlo_backend_methods **out_methods,
+rlo_status fake_create(rlo_engine *of, void *payload, const rlo_backend_methods **out_methods,
                        void **out_self) {
   static const rlo_backend_methods methods = {.struct_size = sizeof methods,
                                               .allocate = fake_allocate,

@@ -15,9 +15,7 @@ typedef struct fake {
 } fake;
 
 /** An rlo_backend_factory, whose payload is a fake. */
-rlo_status fake_create(rlo_engine *of,
-                       void *payload,
-                       const rlo_backend_methods **out_methods,
+rlo_status fake_create(rlo_engine *of, void *payload, const rlo_backend_methods **out_methods,
                        void **out_self);
 
 #endif

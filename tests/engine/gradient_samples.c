@@ -10,10 +10,7 @@ int64_t draw(int64_t low, int64_t high) {
   return test_random_in(&rng, low, high);
 }
 
-static void add_list(sample *s,
-                     const char *name,
-                     const int64_t *values,
-                     int32_t count) {
+static void add_list(sample *s, const char *name, const int64_t *values, int32_t count) {
   int64_t *kept = s->numbers[s->num_items];
   for (int32_t i = 0; i < count; ++i) {
     kept[i] = values[i];
@@ -76,8 +73,7 @@ static void draw_slice(sample *s) {
   draw_dims(s, 0, 1, 4);
   for (int32_t k = 0; k < s->ranks[0]; ++k) {
     begin[k] = draw(0, s->dims[0][k]);
-    size[k] =
-        test_random_once_in(&rng, 4) ? -1 : draw(0, s->dims[0][k] - begin[k]);
+    size[k] = test_random_once_in(&rng, 4) ? -1 : draw(0, s->dims[0][k] - begin[k]);
   }
   add_list(s, "begin", begin, s->ranks[0]);
   add_list(s, "size", size, s->ranks[0]);
@@ -120,13 +116,11 @@ static void draw_mirror_pad(sample *s) {
   for (int32_t k = 0; k < s->ranks[0]; ++k) {
     s->dims[0][k] += s->dims[0][k] == 0;
     for (int32_t side = 0; side < 2; ++side) {
-      paddings[2 * (size_t)k + (size_t)side] =
-          draw(0, s->dims[0][k] - is_reflecting);
+      paddings[2 * (size_t)k + (size_t)side] = draw(0, s->dims[0][k] - is_reflecting);
     }
   }
   add_list(s, "paddings", paddings, 2 * s->ranks[0]);
-  s->items[s->num_items++] =
-      rlo_attribute_string("mode", is_reflecting ? "reflect" : "symmetric");
+  s->items[s->num_items++] = rlo_attribute_string("mode", is_reflecting ? "reflect" : "symmetric");
 }
 
 static void draw_reverse(sample *s) {
@@ -277,8 +271,7 @@ static void draw_blocks(sample *s, bool is_to_depth) {
     }
   }
   add_number(s, "block_size", block);
-  s->items[s->num_items++] =
-      rlo_attribute_string("data_format", is_nchw ? "NCHW" : "NHWC");
+  s->items[s->num_items++] = rlo_attribute_string("data_format", is_nchw ? "NCHW" : "NHWC");
 }
 
 static void draw_to_depth(sample *s) {
@@ -295,8 +288,7 @@ static void draw_any(sample *s) {
 
 static void draw_relayout(sample *s) {
   draw_dims(s, 0, 1, 3);
-  s->shape =
-      test_random_shape(&rng, RLO_DTYPE_S32, s->dims[0], s->ranks[0], TEST_ALL);
+  s->shape = test_random_shape(&rng, RLO_DTYPE_S32, s->dims[0], s->ranks[0], TEST_ALL);
   s->items[s->num_items++] = rlo_attribute_shape("shape", &s->shape);
 }
 
@@ -307,8 +299,7 @@ static void draw_cast(sample *s) {
 
 static void draw_sum(sample *s) {
   draw_reverse(s);
-  s->items[s->num_items++] =
-      rlo_attribute_i64("keep_dims", test_random_once_in(&rng, 2));
+  s->items[s->num_items++] = rlo_attribute_i64("keep_dims", test_random_once_in(&rng, 2));
 }
 
 static void draw_add_n(sample *s) {
@@ -339,8 +330,7 @@ static int32_t draw_indexed(sample *s, int64_t *out_axis) {
   add_number(s, "axis", *out_axis);
   /* From the front or from the rank of the indices. */
   bool is_from_end = s->ranks[1] > batch_dims && draw(0, 1) != 0;
-  add_number(
-      s, "batch_dims", is_from_end ? batch_dims - s->ranks[1] : batch_dims);
+  add_number(s, "batch_dims", is_from_end ? batch_dims - s->ranks[1] : batch_dims);
   return batch_dims;
 }
 
@@ -413,8 +403,7 @@ enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 
 void draw_sample(int64_t number, sample *out_sample) {
   const kind *k = &kinds[number % NUM_KINDS];
-  *out_sample = (sample){.kernel_name = k->kernel_name,
-                         .num_inputs = 1,
-                         .is_injective = k->is_injective};
+  *out_sample =
+      (sample){.kernel_name = k->kernel_name, .num_inputs = 1, .is_injective = k->is_injective};
   k->draw(out_sample);
 }

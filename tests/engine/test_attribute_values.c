@@ -33,14 +33,10 @@ enum { NUM_VALUES = 9 };
 
 static void fill_values(values *v) {
   const rlo_attribute items[NUM_VALUES] = {
-      rlo_attribute_i64("i64", INT64_MIN),
-      rlo_attribute_f64("f64", 0.5),
-      rlo_attribute_string("text", v->text),
-      rlo_attribute_shape("shape", &v->shapes[1]),
-      rlo_attribute_i64s("i64s", v->integers, 3),
-      rlo_attribute_f64s("f64s", v->numbers, 2),
-      rlo_attribute_strings("texts", v->texts, 2),
-      rlo_attribute_shapes("shapes", v->shapes, 2),
+      rlo_attribute_i64("i64", INT64_MIN),         rlo_attribute_f64("f64", 0.5),
+      rlo_attribute_string("text", v->text),       rlo_attribute_shape("shape", &v->shapes[1]),
+      rlo_attribute_i64s("i64s", v->integers, 3),  rlo_attribute_f64s("f64s", v->numbers, 2),
+      rlo_attribute_strings("texts", v->texts, 2), rlo_attribute_shapes("shapes", v->shapes, 2),
       rlo_attribute_map("map", &v->inner),
   };
   *v = (values){.integers = {1, -2, INT64_MAX}, .numbers = {0.25, -1e300}};
@@ -150,8 +146,7 @@ RLO_TEST(test_attributes__copies_own_their_parts) {
 
 RLO_TEST(test_attributes__refused) {
   const char *const holes[] = {"a", NULL};
-  const rlo_attribute twins[] = {rlo_attribute_i64("a", 1),
-                                 rlo_attribute_i64("a", 1)};
+  const rlo_attribute twins[] = {rlo_attribute_i64("a", 1), rlo_attribute_i64("a", 1)};
   const rlo_attributes twice = {twins, 2};
   const rlo_attribute unnamed = rlo_attribute_i64(NULL, 1);
   const rlo_attributes nameless = {&unnamed, 1};
@@ -163,22 +158,16 @@ RLO_TEST(test_attributes__refused) {
     rlo_attribute item;
     const char *why;
   } cases[] = {
-      {rlo_attribute_f64s("x", NULL, 2),
-       "attribute 'x' is a list of numbers without its values"},
+      {rlo_attribute_f64s("x", NULL, 2), "attribute 'x' is a list of numbers without its values"},
       {{"x", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_F64, 1, {0}},
        "attribute 'x' is of no known type (3)"},
-      {{"x", RLO_ATTRIBUTE_LIST, 0, {0}},
-       "attribute 'x' is of no known type (32)"},
+      {{"x", RLO_ATTRIBUTE_LIST, 0, {0}}, "attribute 'x' is of no known type (32)"},
       {{"x", RLO_ATTRIBUTE_MAP | RLO_ATTRIBUTE_LIST, 0, {0}},
        "attribute 'x' is of no known type (48)"},
-      {rlo_attribute_string("x", NULL),
-       "attribute 'x' is a string without its values"},
-      {rlo_attribute_shapes("x", NULL, -1),
-       "attribute 'x' is a list of shapes without its values"},
-      {rlo_attribute_strings("x", holes, 2),
-       "string 1 of attribute 'x' is NULL"},
-      {rlo_attribute_map("x", NULL),
-       "attribute 'x' is a map without its values"},
+      {rlo_attribute_string("x", NULL), "attribute 'x' is a string without its values"},
+      {rlo_attribute_shapes("x", NULL, -1), "attribute 'x' is a list of shapes without its values"},
+      {rlo_attribute_strings("x", holes, 2), "string 1 of attribute 'x' is NULL"},
+      {rlo_attribute_map("x", NULL), "attribute 'x' is a map without its values"},
       {rlo_attribute_map("x", &twice), "in 'x': attribute 'a' is given twice"},
       {rlo_attribute_map("x", &nameless), "in 'x': attribute 0 has no name"},
   };
@@ -186,21 +175,16 @@ RLO_TEST(test_attributes__refused) {
   rlo_attributes *clone = NULL;
   for (int32_t k = 0; k < COUNT(cases); ++k) {
     const rlo_attributes list = {&cases[k].item, 1};
-    expect_refusal(rlo_attributes_clone(&list, &clone),
-                   RLO_INVALID_ARGUMENT,
-                   cases[k].why);
+    expect_refusal(rlo_attributes_clone(&list, &clone), RLO_INVALID_ARGUMENT, cases[k].why);
     ck_assert_ptr_null(clone);
   }
-  ck_assert_int_eq(rlo_attributes_clone(&endless, &clone),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "maps nest deeper than 8"));
+  ck_assert_int_eq(rlo_attributes_clone(&endless, &clone), RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "maps nest deeper than 8"));
   /* Maps as deep as may be. */
   rlo_attribute items[RLO_MAX_ATTRIBUTE_DEPTH + 1];
   rlo_attributes maps[RLO_MAX_ATTRIBUTE_DEPTH + 1];
   for (int32_t d = 0; d <= RLO_MAX_ATTRIBUTE_DEPTH; ++d) {
-    items[d] = d == 0 ? rlo_attribute_i64("leaf", true)
-                      : rlo_attribute_map("map", &maps[d - 1]);
+    items[d] = d == 0 ? rlo_attribute_i64("leaf", true) : rlo_attribute_map("map", &maps[d - 1]);
     maps[d] = (rlo_attributes){&items[d], 1};
   }
   expect_ok(rlo_attributes_clone(&maps[RLO_MAX_ATTRIBUTE_DEPTH], &clone));
@@ -208,51 +192,40 @@ RLO_TEST(test_attributes__refused) {
 }
 
 RLO_TEST(test_attributes__wrong_types) {
-  const rlo_attribute items[] = {rlo_attribute_f64s("f64s", NULL, 0),
-                                 rlo_attribute_i64("i64", -1)};
+  const rlo_attribute items[] = {rlo_attribute_f64s("f64s", NULL, 0), rlo_attribute_i64("i64", -1)};
   const rlo_attributes a = {items, 2};
-  const rlo_attribute_spec specs[] = {
-      {"f64s", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
-      {"f64", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false},
-      {"one", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_STRING, false},
-      {"i64", RLO_ATTRIBUTE_I64, false}};
+  const rlo_attribute_spec specs[] = {{"f64s", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+                                      {"f64", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false},
+                                      {"one", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_STRING, false},
+                                      {"i64", RLO_ATTRIBUTE_I64, false}};
   int64_t integer = 0;
   double number = 0;
   rlo_string_list texts;
   const rlo_attributes *map = NULL;
-  expect_refusal(rlo_attributes_get_strings(&a, "f64s", &texts),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_get_strings(&a, "f64s", &texts), RLO_INVALID_ARGUMENT,
                  "attribute 'f64s' is a list of numbers, not a list of "
                  "strings");
-  expect_refusal(rlo_attributes_get_map(&a, "i64", &map),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_get_map(&a, "i64", &map), RLO_INVALID_ARGUMENT,
                  "attribute 'i64' is an integer, not a map");
-  expect_refusal(rlo_attributes_get_f64(&a, "f64s", &number),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_get_f64(&a, "f64s", &number), RLO_INVALID_ARGUMENT,
                  "attribute 'f64s' is a list of numbers, not a number");
-  expect_refusal(rlo_attributes_get_i64(&a, NULL, &integer),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_get_i64(&a, NULL, &integer), RLO_INVALID_ARGUMENT,
                  "'name' is NULL");
-  expect_refusal(rlo_attributes_get_i64(&a, "i64", NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_get_i64(&a, "i64", NULL), RLO_INVALID_ARGUMENT,
                  "'out_value' is NULL");
-  expect_refusal(rlo_attributes_check(&a, "K", specs, 4),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_check(&a, "K", specs, 4), RLO_INVALID_ARGUMENT,
                  "K: attribute 'f64s' is a list of numbers, not a list of "
                  "integers");
   rlo_attribute item = rlo_attribute_string("f64", "2");
   const rlo_attributes one = {&item, 1};
-  expect_refusal(rlo_attributes_check(&one, "K", specs, 4),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_check(&one, "K", specs, 4), RLO_INVALID_ARGUMENT,
                  "K: attribute 'f64' is a string, not a number");
   item = rlo_attribute_f64("one", 2);
-  expect_refusal(rlo_attributes_check(&one, "K", specs, 4),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_check(&one, "K", specs, 4), RLO_INVALID_ARGUMENT,
                  "K: attribute 'one' is a number, not an integer or a string");
   /* A list of one is no single value. */
   item = rlo_attribute_i64s("i64", DIMS(1), 1);
-  expect_refusal(rlo_attributes_check(&one, "K", specs, 4),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_check(&one, "K", specs, 4), RLO_INVALID_ARGUMENT,
                  "K: attribute 'i64' is a list of integers, not an integer");
 }
 
@@ -260,8 +233,7 @@ RLO_TEST(test_attributes__wrong_types) {
 
 /* Adds map.scale times the first of "biases" to each s32. */
 static rlo_status run_shift(rlo_kernel_call *call, void *payload) {
-  static const rlo_attribute_spec specs[] = {
-      {"scale", RLO_ATTRIBUTE_I64, true}};
+  static const rlo_attribute_spec specs[] = {{"scale", RLO_ATTRIBUTE_I64, true}};
   const rlo_attributes *map = NULL;
   rlo_f64_list biases;
   int64_t scale = 0;
@@ -285,8 +257,7 @@ static rlo_status run_shift(rlo_kernel_call *call, void *payload) {
     status = rlo_kernel_output_host_data(call, 0, &to);
   }
   for (int32_t i = 0; status == RLO_OK && i < 3; ++i) {
-    ((int32_t *)to)[i] =
-        ((const int32_t *)from)[i] + (int32_t)scale * (int32_t)biases.values[0];
+    ((int32_t *)to)[i] = ((const int32_t *)from)[i] + (int32_t)scale * (int32_t)biases.values[0];
   }
   return status;
 }
@@ -303,15 +274,13 @@ static rlo_status shift_gradient(rlo_gradient_call *call, void *payload) {
   if (status == RLO_OK && scale != 100) {
     return rlo_error_set(RLO_INTERNAL, "the map has changed");
   }
-  return status == RLO_OK ? rlo_op_identity(call->dys[0], &call->dxs[0])
-                          : status;
+  return status == RLO_OK ? rlo_op_identity(call->dys[0], &call->dxs[0]) : status;
 }
 
 /* A tape keeps a copy of what a kernel was called with. */
 RLO_TEST(test_attributes__maps_reach_kernels_and_gradients) {
   static const rlo_attribute_spec specs[] = {
-      {"map", RLO_ATTRIBUTE_MAP, true},
-      {"biases", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, true}};
+      {"map", RLO_ATTRIBUTE_MAP, true}, {"biases", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, true}};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
   config.kernel_name = "Shift";
@@ -327,8 +296,7 @@ RLO_TEST(test_attributes__maps_reach_kernels_and_gradients) {
   rlo_attribute inner = rlo_attribute_i64("scale", 100);
   rlo_attributes map = {&inner, 1};
   double biases[] = {7.0};
-  rlo_attribute items[] = {rlo_attribute_map("map", &map),
-                           rlo_attribute_f64s("biases", biases, 1)};
+  rlo_attribute items[] = {rlo_attribute_map("map", &map), rlo_attribute_f64s("biases", biases, 1)};
   rlo_attributes attributes = {items, 2};
   rlo_tape *tape = NULL;
   rlo_tensor *x = count_up(DIMS(3), 1);
@@ -343,10 +311,8 @@ RLO_TEST(test_attributes__maps_reach_kernels_and_gradients) {
   map.count = 0;
   expect_ok(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx));
   expect_ok(rlo_tape_end(tape));
-  expect_refusal(
-      rlo_run_kernel(engine, "Shift", &x, 1, &attributes, &y, 1, NULL),
-      RLO_NOT_FOUND,
-      "Shift: 'map': attribute 'scale' is missing");
+  expect_refusal(rlo_run_kernel(engine, "Shift", &x, 1, &attributes, &y, 1, NULL), RLO_NOT_FOUND,
+                 "Shift: 'map': attribute 'scale' is missing");
   rlo_tensor_release(dx);
   rlo_tensor_release(y);
   rlo_tensor_release(x);
@@ -361,10 +327,8 @@ RLO_TEST(test_attributes__every_kind_makes_a_key) {
   fill_values(v);
   for (int32_t n = 0; n < 2; ++n) {
     expect_refusal(
-        rlo_run_kernel(
-            engine, RLO_KERNEL_NAME_MOVE_ADJOINT, &x, 1, &v->list, &y, 1, NULL),
-        RLO_NOT_FOUND,
-        "MoveAdjoint: attribute 'adjoint_of' is missing");
+        rlo_run_kernel(engine, RLO_KERNEL_NAME_MOVE_ADJOINT, &x, 1, &v->list, &y, 1, NULL),
+        RLO_NOT_FOUND, "MoveAdjoint: attribute 'adjoint_of' is missing");
   }
   rlo_tensor_release(x);
   free(v);

@@ -25,8 +25,7 @@ static rlo_status times_magnitude(rlo_gradient_call *call, void *payload) {
     dy[k] *= fabsf(x[k]);
   }
   return status == RLO_OK
-             ? rlo_tensor_create(
-                   call->engine, call->input_shapes[0], dy, &call->dxs[0])
+             ? rlo_tensor_create(call->engine, call->input_shapes[0], dy, &call->dxs[0])
              : status;
 }
 
@@ -43,15 +42,8 @@ RLO_TEST(test_gradients__custom) {
     rlo_tensor *y = NULL;
     rlo_tensor *dx = NULL;
     expect_ok(rlo_tape_begin(engine, &tape));
-    expect_ok(rlo_custom_gradient(engine,
-                                  "magnitude",
-                                  copy_forward,
-                                  times_magnitude,
-                                  NULL,
-                                  &x,
-                                  1,
-                                  &y,
-                                  1));
+    expect_ok(rlo_custom_gradient(engine, "magnitude", copy_forward, times_magnitude, NULL, &x, 1,
+                                  &y, 1));
     /* What it ran is not seen. */
     ck_assert_int_eq(rlo_tape_length(tape), 1);
     for (int again = 0; again < 2; ++again) {
@@ -66,8 +58,8 @@ RLO_TEST(test_gradients__custom) {
 
 static rlo_tensor *node(rlo_tensor *const *inputs, int32_t num_inputs) {
   rlo_tensor *y = NULL;
-  expect_ok(rlo_custom_gradient(
-      engine, "node", copy_forward, one_more, NULL, inputs, num_inputs, &y, 1));
+  expect_ok(
+      rlo_custom_gradient(engine, "node", copy_forward, one_more, NULL, inputs, num_inputs, &y, 1));
   return y;
 }
 
@@ -107,8 +99,7 @@ RLO_TEST(test_gradients__outputs_that_are_not_used) {
   rlo_tensor *dx = NULL;
   rlo_tape *tape = NULL;
   expect_ok(rlo_tape_begin(engine, &tape));
-  expect_ok(rlo_custom_gradient(
-      engine, "three", copy_forward, keep_dys, dys, &x, 1, ys, 3));
+  expect_ok(rlo_custom_gradient(engine, "three", copy_forward, keep_dys, dys, &x, 1, ys, 3));
   expect_ok(rlo_tape_gradients(tape, ys[1], dy, &x, 1, 0, &dx));
   expect(dx, FLOATS(5), 1);
   ck_assert(dys[0] == 0.0f && dys[1] == 5.0f && dys[2] == 0.0f);
@@ -120,25 +111,16 @@ RLO_TEST(test_gradients__outputs_that_are_not_used) {
   rlo_tensor_release(x);
 }
 
-static rlo_status fail_forward(rlo_engine *e,
-                               rlo_tensor *const *inputs,
-                               int32_t num_inputs,
-                               rlo_saver *saver,
-                               rlo_tensor **outputs,
-                               int32_t num_outputs,
+static rlo_status fail_forward(rlo_engine *e, rlo_tensor *const *inputs, int32_t num_inputs,
+                               rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs,
                                void *payload) {
-  (void)copy_forward(
-      e, inputs, num_inputs, saver, outputs, num_outputs, payload);
+  (void)copy_forward(e, inputs, num_inputs, saver, outputs, num_outputs, payload);
   return RLO_CANCELLED;
 }
 
 /* Gives what it got, twice: each must be a tensor of its own. */
-static rlo_status same_forward(rlo_engine *e,
-                               rlo_tensor *const *inputs,
-                               int32_t num_inputs,
-                               rlo_saver *saver,
-                               rlo_tensor **outputs,
-                               int32_t num_outputs,
+static rlo_status same_forward(rlo_engine *e, rlo_tensor *const *inputs, int32_t num_inputs,
+                               rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs,
                                void *payload) {
   (void)e;
   (void)num_inputs;
@@ -150,12 +132,8 @@ static rlo_status same_forward(rlo_engine *e,
   return RLO_OK;
 }
 
-static rlo_status leave_out(rlo_engine *e,
-                            rlo_tensor *const *inputs,
-                            int32_t num_inputs,
-                            rlo_saver *saver,
-                            rlo_tensor **outputs,
-                            int32_t num_outputs,
+static rlo_status leave_out(rlo_engine *e, rlo_tensor *const *inputs, int32_t num_inputs,
+                            rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs,
                             void *payload) {
   (void)e;
   (void)inputs;
@@ -166,11 +144,8 @@ static rlo_status leave_out(rlo_engine *e,
   return rlo_saver_save(saver, NULL) == RLO_OK ? RLO_INTERNAL : RLO_OK;
 }
 
-static rlo_status fail_function(rlo_engine *e,
-                                rlo_tensor *const *xs,
-                                int32_t count,
-                                rlo_tensor **out_y,
-                                void *payload) {
+static rlo_status fail_function(rlo_engine *e, rlo_tensor *const *xs, int32_t count,
+                                rlo_tensor **out_y, void *payload) {
   (void)cube(e, xs, count, out_y, payload);
   return RLO_CANCELLED;
 }
@@ -184,47 +159,34 @@ RLO_TEST(test_gradients__forward_errors) {
   rlo_tensor *dx = NULL;
   rlo_tape *tape = NULL;
   expect_ok(rlo_tape_begin(engine, &tape));
-  ck_assert_int_eq(
-      rlo_custom_gradient(
-          engine, "fails", fail_forward, one_more, NULL, &x, 1, ys, 2),
-      RLO_CANCELLED);
+  ck_assert_int_eq(rlo_custom_gradient(engine, "fails", fail_forward, one_more, NULL, &x, 1, ys, 2),
+                   RLO_CANCELLED);
   ck_assert_int_eq(rlo_tape_length(tape), 0);
-  expect_refusal(
-      rlo_custom_gradient(
-          engine, "nothing", leave_out, one_more, NULL, &x, 1, ys, 1),
-      RLO_INVALID_ARGUMENT,
-      "output 0 is NULL");
-  ck_assert_int_eq(
-      rlo_custom_gradient(engine, "none", NULL, one_more, NULL, &x, 1, ys, 1),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(
-      rlo_custom_gradient(
-          engine, "none", copy_forward, one_more, NULL, &x, 1, ys, 0),
-      RLO_INVALID_ARGUMENT);
-  expect_ok(rlo_custom_gradient(
-      engine, "no gradient", same_forward, NULL, NULL, &x, 1, ys, 2));
+  expect_refusal(rlo_custom_gradient(engine, "nothing", leave_out, one_more, NULL, &x, 1, ys, 1),
+                 RLO_INVALID_ARGUMENT, "output 0 is NULL");
+  ck_assert_int_eq(rlo_custom_gradient(engine, "none", NULL, one_more, NULL, &x, 1, ys, 1),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_custom_gradient(engine, "none", copy_forward, one_more, NULL, &x, 1, ys, 0),
+                   RLO_INVALID_ARGUMENT);
+  expect_ok(rlo_custom_gradient(engine, "no gradient", same_forward, NULL, NULL, &x, 1, ys, 2));
   ck_assert_ptr_ne(ys[0], x);
   ck_assert_ptr_ne(ys[1], x);
   ck_assert_ptr_ne(ys[0], ys[1]);
-  expect_refusal(rlo_tape_gradients(tape, ys[0], NULL, &x, 1, 0, &dx),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_tape_gradients(tape, ys[0], NULL, &x, 1, 0, &dx), RLO_NOT_FOUND,
                  "no gradient is registered for kernel 'no gradient'");
   expect_ok(rlo_tape_end(tape));
   rlo_tensor_release(ys[0]);
   rlo_tensor_release(ys[1]);
-  ck_assert_int_eq(rlo_value_and_gradients(
-                       engine, fail_function, NULL, &x, 1, NULL, 0, ys, &dx),
+  ck_assert_int_eq(rlo_value_and_gradients(engine, fail_function, NULL, &x, 1, NULL, 0, ys, &dx),
                    RLO_CANCELLED);
   /* Nothing listens any more. */
-  expect_ok(
-      rlo_value_and_gradients(engine, cube, NULL, &x, 1, NULL, 0, &ys[0], &dx));
+  expect_ok(rlo_value_and_gradients(engine, cube, NULL, &x, 1, NULL, 0, &ys[0], &dx));
   expect(ys[0], FLOATS(8, 27), 2);
   expect(dx, FLOATS(12, 27), 2);
   /* A dy that does not fit. */
   rlo_tensor *dy = scalar(1);
-  ck_assert_int_eq(
-      rlo_value_and_gradients(engine, cube, NULL, &x, 1, dy, 0, NULL, &dx),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_value_and_gradients(engine, cube, NULL, &x, 1, dy, 0, NULL, &dx),
+                   RLO_INVALID_ARGUMENT);
   rlo_tensor_release(dy);
   rlo_tensor_release(x);
 }
@@ -233,12 +195,9 @@ static rlo_status refuse_gradient(rlo_gradient_call *call, void *payload) {
   /* A gradient that asks its own tape. */
   rlo_tensor *dx = NULL;
   rlo_tape *tape = *(rlo_tape **)payload;
-  expect_refusal(
-      rlo_tape_gradients(tape, call->dys[0], NULL, call->dys, 1, 0, &dx),
-      RLO_INVALID_ARGUMENT,
-      "gradients: a gradient is being computed from the tape");
-  expect_refusal(rlo_tape_end(tape),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_tape_gradients(tape, call->dys[0], NULL, call->dys, 1, 0, &dx),
+                 RLO_INVALID_ARGUMENT, "gradients: a gradient is being computed from the tape");
+  expect_refusal(rlo_tape_end(tape), RLO_INVALID_ARGUMENT,
                  "ending a tape: a gradient is being computed from the tape");
   call->dxs[0] = rlo_tensor_retain(call->saved[0]);
   return RLO_OK;
@@ -250,8 +209,8 @@ RLO_TEST(test_gradients__a_tape_asked_from_within) {
   rlo_tensor *dx = NULL;
   rlo_tape *tape = NULL;
   expect_ok(rlo_tape_begin(engine, &tape));
-  expect_ok(rlo_custom_gradient(
-      engine, "asks", copy_forward, refuse_gradient, &tape, &x, 1, &y, 1));
+  expect_ok(
+      rlo_custom_gradient(engine, "asks", copy_forward, refuse_gradient, &tape, &x, 1, &y, 1));
   expect_ok(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx));
   expect(dx, FLOATS(2), 1);
   expect_ok(rlo_tape_end(tape));

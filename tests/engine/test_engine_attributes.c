@@ -53,8 +53,7 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        RLO_INVALID_ARGUMENT,
        "Transpose: there is no attribute 'permutation'; it takes 'perm'"},
       {"Transpose",
-       {rlo_attribute_i64s("perm", DIMS(0, 1, 2), 3),
-        rlo_attribute_i64s("perm", DIMS(0, 1, 2), 3)},
+       {rlo_attribute_i64s("perm", DIMS(0, 1, 2), 3), rlo_attribute_i64s("perm", DIMS(0, 1, 2), 3)},
        2,
        RLO_INVALID_ARGUMENT,
        "Transpose: attribute 'perm' is given twice"},
@@ -80,29 +79,19 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        RLO_OUT_OF_RANGE,
        "Reverse: dims: dimension 3 of an array of rank 3; -3 to 2 are "
        "possible"},
-      {"Reverse",
-       {{0}},
-       0,
-       RLO_NOT_FOUND,
-       "Reverse: attribute 'dims' is missing"},
+      {"Reverse", {{0}}, 0, RLO_NOT_FOUND, "Reverse: attribute 'dims' is missing"},
       {"Roll",
-       {rlo_attribute_i64s("shifts", DIMS(1, 2), 2),
-        rlo_attribute_i64s("dims", DIMS(0), 1)},
+       {rlo_attribute_i64s("shifts", DIMS(1, 2), 2), rlo_attribute_i64s("dims", DIMS(0), 1)},
        2,
        RLO_INVALID_ARGUMENT,
        "Roll: 2 shifts for 1 dimensions"},
       {"Roll",
-       {rlo_attribute_i64s("shifts", DIMS(1), 1),
-        rlo_attribute_i64s("dims", DIMS(-4), 1)},
+       {rlo_attribute_i64s("shifts", DIMS(1), 1), rlo_attribute_i64s("dims", DIMS(-4), 1)},
        2,
        RLO_OUT_OF_RANGE,
        "Roll: dims: dimension -4 of an array of rank 3; -3 to 2 are "
        "possible"},
-      {"Reshape",
-       {rlo_attribute_i64s("shape", DIMS(5, 5), 2)},
-       1,
-       RLO_INVALID_ARGUMENT,
-       NULL},
+      {"Reshape", {rlo_attribute_i64s("shape", DIMS(5, 5), 2)}, 1, RLO_INVALID_ARGUMENT, NULL},
       {"ExpandDims",
        {rlo_attribute_i64("axis", 4)},
        1,
@@ -122,31 +111,26 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        RLO_OUT_OF_RANGE,
        "Slice: size[2]=4; from 1 on, 3 are left (-1 takes all)"},
       {"StridedSlice",
-       {rlo_attribute_i64s("begin", DIMS(0), 1),
-        rlo_attribute_i64s("end", DIMS(2), 1),
+       {rlo_attribute_i64s("begin", DIMS(0), 1), rlo_attribute_i64s("end", DIMS(2), 1),
         rlo_attribute_i64s("strides", DIMS(0), 1)},
        3,
        RLO_INVALID_ARGUMENT,
        NULL},
       {"StridedSlice",
-       {rlo_attribute_i64s("begin", DIMS(2), 1),
-        rlo_attribute_i64s("end", DIMS(3), 1),
+       {rlo_attribute_i64s("begin", DIMS(2), 1), rlo_attribute_i64s("end", DIMS(3), 1),
         rlo_attribute_i64("shrink_axis_mask", 1)},
        3,
        RLO_OUT_OF_RANGE,
        "StridedSlice: begin[0]=2 is one index of a dimension of size 2"},
       {"StridedSlice",
-       {rlo_attribute_i64s("begin", DIMS(1), 1),
-        rlo_attribute_i64s("end", DIMS(0), 1),
-        rlo_attribute_i64s("strides", DIMS(-1), 1),
-        rlo_attribute_i64("shrink_axis_mask", 1)},
+       {rlo_attribute_i64s("begin", DIMS(1), 1), rlo_attribute_i64s("end", DIMS(0), 1),
+        rlo_attribute_i64s("strides", DIMS(-1), 1), rlo_attribute_i64("shrink_axis_mask", 1)},
        4,
        RLO_INVALID_ARGUMENT,
        "StridedSlice: strides[0]=-1 of a dimension that shrink_axis_mask takes "
        "one index of; it is at least 1 there"},
       {"StridedSlice",
-       {rlo_attribute_i64s("begin", DIMS(0, 0), 2),
-        rlo_attribute_i64s("end", DIMS(0, 0), 2),
+       {rlo_attribute_i64s("begin", DIMS(0, 0), 2), rlo_attribute_i64s("end", DIMS(0, 0), 2),
         rlo_attribute_i64("ellipsis_mask", 3)},
        3,
        RLO_INVALID_ARGUMENT,
@@ -163,20 +147,17 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        RLO_INVALID_ARGUMENT,
        "PadV2: 'paddings' has 2 numbers; 3 pairs are wanted"},
       {"PadV2",
-       {rlo_attribute_i64s("paddings", DIMS(1, 1, 0, 0, 0, 0), 6),
-        rlo_attribute_f64("value", 2.5)},
+       {rlo_attribute_i64s("paddings", DIMS(1, 1, 0, 0, 0, 0), 6), rlo_attribute_f64("value", 2.5)},
        2,
        RLO_INVALID_ARGUMENT,
        "PadV2: the value 2.5 is no integer; the type is s32"},
       {"PadV2",
-       {rlo_attribute_i64s("paddings", DIMS(1, 1, 0, 0, 0, 0), 6),
-        rlo_attribute_f64("value", 3e9)},
+       {rlo_attribute_i64s("paddings", DIMS(1, 1, 0, 0, 0, 0), 6), rlo_attribute_f64("value", 3e9)},
        2,
        RLO_OUT_OF_RANGE,
        "PadV2: the value 3e+09 does not fit type s32"},
       {"PadV2",
-       {rlo_attribute_i64s("paddings", DIMS(1, 1, 0, 0, 0, 0), 6),
-        rlo_attribute_i64("value", 1),
+       {rlo_attribute_i64s("paddings", DIMS(1, 1, 0, 0, 0, 0), 6), rlo_attribute_i64("value", 1),
         rlo_attribute_i64s("value_bits", DIMS(1), 1)},
        3,
        RLO_INVALID_ARGUMENT,
@@ -207,11 +188,7 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        1,
        RLO_INVALID_ARGUMENT,
        NULL},
-      {"Tile",
-       {rlo_attribute_i64s("reps", DIMS(1, -1, 1), 3)},
-       1,
-       RLO_INVALID_ARGUMENT,
-       NULL},
+      {"Tile", {rlo_attribute_i64s("reps", DIMS(1, -1, 1), 3)}, 1, RLO_INVALID_ARGUMENT, NULL},
       {"ConcatV2",
        {rlo_attribute_i64("axis", -4)},
        1,
@@ -219,8 +196,7 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        "ConcatV2: axis: dimension -4 of an array of rank 3; -3 to 2 are "
        "possible"},
       {"SplitV",
-       {rlo_attribute_i64("num_or_size_splits", 3),
-        rlo_attribute_i64("axis", 2)},
+       {rlo_attribute_i64("num_or_size_splits", 3), rlo_attribute_i64("axis", 2)},
        2,
        RLO_INVALID_ARGUMENT,
        "SplitV: 3 equal parts of a dimension of size 4; 1 to 1024 that divide "
@@ -249,16 +225,11 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        RLO_INVALID_ARGUMENT,
        NULL},
       {"DepthToSpace",
-       {rlo_attribute_i64("block_size", 2),
-        rlo_attribute_string("data_format", "CHWN")},
+       {rlo_attribute_i64("block_size", 2), rlo_attribute_string("data_format", "CHWN")},
        2,
        RLO_INVALID_ARGUMENT,
        "DepthToSpace: 'data_format' is 'CHWN'; it is 'NHWC' or 'NCHW'"},
-      {"Cast",
-       {rlo_attribute_string("dtype", "float")},
-       1,
-       RLO_NOT_FOUND,
-       NULL},
+      {"Cast", {rlo_attribute_string("dtype", "float")}, 1, RLO_NOT_FOUND, NULL},
       {"Sum",
        {rlo_attribute_i64s("dims", DIMS(1, -2), 2)},
        1,
@@ -272,20 +243,12 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
     const rlo_attributes attributes = {c->items, c->count};
     rlo_tensor *ys[4] = {NULL};
     int32_t count = 0;
-    rlo_status got =
-        rlo_run_kernel(engine, c->kernel, &x, 1, &attributes, ys, 4, &count);
+    rlo_status got = rlo_run_kernel(engine, c->kernel, &x, 1, &attributes, ys, 4, &count);
     const char *words = rlo_error_last()->message;
-    ck_assert_msg(got == c->status,
-                  "case %d, %s: %s: %s",
-                  k,
-                  c->kernel,
-                  rlo_status_name(got),
+    ck_assert_msg(got == c->status, "case %d, %s: %s: %s", k, c->kernel, rlo_status_name(got),
                   words);
     ck_assert_msg(strncmp(words, c->kernel, strlen(c->kernel)) == 0,
-                  "case %d: '%s' does not begin with %s",
-                  k,
-                  words,
-                  c->kernel);
+                  "case %d: '%s' does not begin with %s", k, words, c->kernel);
     if (c->why != NULL) {
       ck_assert_str_eq(words, c->why);
     }
@@ -293,10 +256,8 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
     /* Inferring says the same without a tensor. */
     rlo_shape shape;
     const rlo_shape *const shapes[] = {rlo_tensor_shape(x)};
-    ck_assert_int_eq(
-        rlo_infer_kernel(
-            engine, c->kernel, shapes, 1, &attributes, &shape, 1, &count),
-        c->status);
+    ck_assert_int_eq(rlo_infer_kernel(engine, c->kernel, shapes, 1, &attributes, &shape, 1, &count),
+                     c->status);
   }
   rlo_tensor_release(x);
 }
@@ -311,16 +272,14 @@ RLO_TEST(test_engine_calls__wrong_layouts) {
   ck_assert_ptr_eq(strstr(rlo_error_last()->message, "Relayout: 'shape': "),
                    rlo_error_last()->message);
   shape = test_shape_of("s32[3,2]");
-  expect_refusal(rlo_op_relayout(x, &shape, &y),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_op_relayout(x, &shape, &y), RLO_INVALID_ARGUMENT,
                  "Relayout: 'shape' has another type or other dimensions than "
                  "input 'x'; a relayout changes the layout only");
   rlo_tensor_release(x);
 }
 
 RLO_TEST(test_engine_calls__getters_of_attributes) {
-  const rlo_attribute items[] = {rlo_attribute_i64("axis", 7),
-                                 rlo_attribute_f64("value", 0.5),
+  const rlo_attribute items[] = {rlo_attribute_i64("axis", 7), rlo_attribute_f64("value", 0.5),
                                  rlo_attribute_i64("flag", true),
                                  rlo_attribute_string("mode", "reflect"),
                                  rlo_attribute_i64s("dims", DIMS(4, 5), 2)};
@@ -344,11 +303,9 @@ RLO_TEST(test_engine_calls__getters_of_attributes) {
   expect_ok(rlo_attributes_get_i64s(clone, "dims", &list));
   ck_assert_int_eq(list.count, 2);
   ck_assert_int_eq(list.values[1], 5);
-  expect_refusal(rlo_attributes_get_i64(clone, "mode", &integer),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_attributes_get_i64(clone, "mode", &integer), RLO_INVALID_ARGUMENT,
                  "attribute 'mode' is a string, not an integer");
-  expect_refusal(rlo_attributes_get_i64(clone, "shape", &integer),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_attributes_get_i64(clone, "shape", &integer), RLO_NOT_FOUND,
                  "attribute 'shape' is missing");
   rlo_attributes_release(clone);
 }
@@ -361,25 +318,19 @@ RLO_TEST(test_engine_calls__wrong_inputs) {
   rlo_tensor *const none[] = {NULL};
   expect_ok(rlo_engine_create(NULL, &other));
   expect_refusal(rlo_run_kernel(engine, "Identity", two, 2, NULL, ys, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'Identity' has 2 inputs; it takes 1: 'x'");
-  expect_refusal(rlo_run_kernel(engine, "Pack", two, 0, NULL, ys, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
+                 RLO_INVALID_ARGUMENT, "kernel 'Identity' has 2 inputs; it takes 1: 'x'");
+  expect_refusal(rlo_run_kernel(engine, "Pack", two, 0, NULL, ys, 1, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'Pack' has 0 inputs; it takes at least 1: 'inputs' "
                  "(any number)");
   expect_refusal(rlo_run_kernel(engine, "Identity", none, 1, NULL, ys, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'Identity': input 'x' is NULL");
-  expect_refusal(rlo_run_kernel(other, "Identity", two, 1, NULL, ys, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
+                 RLO_INVALID_ARGUMENT, "kernel 'Identity': input 'x' is NULL");
+  expect_refusal(rlo_run_kernel(other, "Identity", two, 1, NULL, ys, 1, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'Identity': input 'x' is of another engine");
-  expect_refusal(rlo_run_kernel(engine, NULL, two, 1, NULL, ys, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_kernel(engine, NULL, two, 1, NULL, ys, 1, NULL), RLO_INVALID_ARGUMENT,
                  "'kernel_name' is NULL");
   /* The call has as many results as there is room for. */
   int32_t count = 0;
-  expect_refusal(rlo_run_kernel(engine, "Unpack", two, 1, NULL, ys, 1, &count),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_run_kernel(engine, "Unpack", two, 1, NULL, ys, 1, &count), RLO_OUT_OF_RANGE,
                  "kernel 'Unpack' has 2 results; there is room for 1");
   ck_assert_int_eq(count, 2);
   ck_assert_ptr_null(ys[0]);

@@ -28,8 +28,7 @@ RLO_TEST(test_engine_calls__wrapped_memory) {
   rlo_tensor *x = NULL;
   rlo_tensor *view = NULL;
   const void *seen = NULL;
-  expect_ok(
-      rlo_tensor_wrap_host(engine, &shape, data, count_release, &released, &x));
+  expect_ok(rlo_tensor_wrap_host(engine, &shape, data, count_release, &released, &x));
   expect_ok(rlo_tensor_host_data(x, &seen));
   ck_assert_ptr_eq(seen, data);
   const rlo_shape flat = test_shape_of("s32[6]");
@@ -41,10 +40,8 @@ RLO_TEST(test_engine_calls__wrapped_memory) {
   ck_assert_mem_eq(got, data, sizeof data);
   rlo_tensor_release(view);
   ck_assert_int_eq(released, 1);
-  expect_refusal(
-      rlo_tensor_wrap_host(engine, &shape, NULL, count_release, &released, &x),
-      RLO_INVALID_ARGUMENT,
-      "'data' is NULL; the shape takes 24 bytes");
+  expect_refusal(rlo_tensor_wrap_host(engine, &shape, NULL, count_release, &released, &x),
+                 RLO_INVALID_ARGUMENT, "'data' is NULL; the shape takes 24 bytes");
   ck_assert_int_eq(released, 1);
 }
 
@@ -53,8 +50,7 @@ RLO_TEST(test_engine_calls__views_move_nothing) {
   rlo_tensor *view = NULL;
   const rlo_shape turned = test_shape_of("s32[3,2]{0,1}");
   const rlo_shape cut = test_shape_of("s32[2,2]");
-  expect_refusal(rlo_tensor_view(x, &turned, &view),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_tensor_view(x, &turned, &view), RLO_INVALID_ARGUMENT,
                  "the view's shape is no bitcast of the tensor's: elements "
                  "would have to move");
   ck_assert_int_eq(rlo_tensor_view(x, &cut, &view), RLO_INVALID_ARGUMENT);
@@ -80,8 +76,7 @@ RLO_TEST(test_engine_calls__relayouts_between_element_sizes) {
 }
 
 RLO_TEST(test_engine_calls__constants) {
-  const char *const texts[] = {
-      "f32[2,3]{0,1:pad(3,5)fill(zero)}", "bf16[5]", "u8[]", "s64[0,3]"};
+  const char *const texts[] = {"f32[2,3]{0,1:pad(3,5)fill(zero)}", "bf16[5]", "u8[]", "s64[0,3]"};
   for (int32_t k = 0; k < COUNT(texts); ++k) {
     const rlo_shape shape = test_shape_of(texts[k]);
     rlo_tensor *x = NULL;
@@ -101,9 +96,7 @@ RLO_TEST(test_engine_calls__constants) {
   }
   const rlo_shape shape = test_shape_of("f8e8m0fnu[3]");
   rlo_tensor *x = NULL;
-  ck_assert_int_eq(
-      rlo_tensor_create_constant(engine, &shape, RLO_DTYPE_ZERO, &x),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_tensor_create_constant(engine, &shape, RLO_DTYPE_ZERO, &x), RLO_UNSUPPORTED);
 }
 
 RLO_TEST(test_engine_calls__sums) {
@@ -132,8 +125,7 @@ RLO_TEST(test_engine_calls__sums) {
   ck_assert_double_eq((double)numbers[4], 12.0);
   rlo_tensor *const odd[] = {y, z};
   rlo_tensor *none = NULL;
-  expect_refusal(rlo_op_add_n(odd, 2, &none),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_op_add_n(odd, 2, &none), RLO_INVALID_ARGUMENT,
                  "AddN: input 'inputs[1]' has another type or other "
                  "dimensions than input 'inputs[0]'");
   rlo_tensor_release(z);
@@ -143,10 +135,9 @@ RLO_TEST(test_engine_calls__sums) {
 
 RLO_TEST(test_engine_calls__factors_are_finite) {
   const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
-  const char *const why[] = {
-      "Rescale: factor is NaN; a factor must be finite",
-      "Rescale: factor is infinity; a factor must be finite",
-      "Rescale: factor is -infinity; a factor must be finite"};
+  const char *const why[] = {"Rescale: factor is NaN; a factor must be finite",
+                             "Rescale: factor is infinity; a factor must be finite",
+                             "Rescale: factor is -infinity; a factor must be finite"};
   rlo_tensor *x = tensor(DIMS(2), 1, counted);
   rlo_tensor *none = tensor(DIMS(0), 1, NULL);
   rlo_tensor *const inputs[] = {x, none};
@@ -157,27 +148,14 @@ RLO_TEST(test_engine_calls__factors_are_finite) {
     const rlo_shape *shape = rlo_tensor_shape(inputs[n / 3]);
     rlo_shape result;
     int32_t count = 0;
-    expect_refusal(
-        rlo_run_kernel(
-            engine, "Rescale", &inputs[n / 3], 1, &attributes, &y, 1, NULL),
-        RLO_INVALID_ARGUMENT,
-        why[n % 3]);
-    expect_refusal(
-        rlo_infer_kernel(
-            engine, "Rescale", &shape, 1, &attributes, &result, 1, &count),
-        RLO_INVALID_ARGUMENT,
-        why[n % 3]);
+    expect_refusal(rlo_run_kernel(engine, "Rescale", &inputs[n / 3], 1, &attributes, &y, 1, NULL),
+                   RLO_INVALID_ARGUMENT, why[n % 3]);
+    expect_refusal(rlo_infer_kernel(engine, "Rescale", &shape, 1, &attributes, &result, 1, &count),
+                   RLO_INVALID_ARGUMENT, why[n % 3]);
     rlo_tensor *dx = NULL;
-    ck_assert_int_eq(rlo_vjp(engine,
-                             "Rescale",
-                             &inputs[n / 3],
-                             1,
-                             &attributes,
-                             &inputs[n / 3],
-                             1,
-                             NULL,
-                             &dx),
-                     RLO_INVALID_ARGUMENT);
+    ck_assert_int_eq(
+        rlo_vjp(engine, "Rescale", &inputs[n / 3], 1, &attributes, &inputs[n / 3], 1, NULL, &dx),
+        RLO_INVALID_ARGUMENT);
   }
   rlo_tensor_release(x);
   rlo_tensor_release(none);
@@ -207,17 +185,13 @@ RLO_TEST(test_engine_calls__values_to_pad_with) {
     expect_ok(rlo_dtype_from_name(cases[k].dtype, &dtype));
     expect_ok(rlo_shape_make(dtype, DIMS(0), 1, &shape));
     expect_ok(rlo_tensor_create(engine, &shape, NULL, &x));
-    const rlo_attribute items[] = {
-        rlo_attribute_i64s("paddings", DIMS(1, 0), 2),
-        rlo_attribute_f64("value", cases[k].value)};
+    const rlo_attribute items[] = {rlo_attribute_i64s("paddings", DIMS(1, 0), 2),
+                                   rlo_attribute_f64("value", cases[k].value)};
     const rlo_attributes attributes = {items, 2};
     expect_ok(rlo_run_kernel(engine, "PadV2", &x, 1, &attributes, &y, 1, NULL));
     uint64_t bits = 0;
     expect_ok(rlo_tensor_read(y, &bits, rlo_tensor_bytes(y)));
-    ck_assert_msg(bits == cases[k].bits,
-                  "%s: %llx",
-                  cases[k].dtype,
-                  (unsigned long long)bits);
+    ck_assert_msg(bits == cases[k].bits, "%s: %llx", cases[k].dtype, (unsigned long long)bits);
     rlo_tensor_release(y);
     rlo_tensor_release(x);
   }
@@ -226,10 +200,9 @@ RLO_TEST(test_engine_calls__values_to_pad_with) {
   const rlo_attribute item = rlo_attribute_i64s("paddings", DIMS(1, 0), 2);
   const rlo_attributes attributes = {&item, 1};
   rlo_tensor *y = NULL;
-  expect_refusal(
-      rlo_run_kernel(engine, "PadV2", inputs, 2, &attributes, &y, 1, NULL),
-      RLO_INVALID_ARGUMENT,
-      "PadV2: input 'value' is s32 of rank 1; a scalar of type s32 is wanted");
+  expect_refusal(rlo_run_kernel(engine, "PadV2", inputs, 2, &attributes, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "PadV2: input 'value' is s32 of rank 1; a scalar of type s32 is wanted");
   rlo_tensor_release(x);
 }
 
@@ -243,8 +216,7 @@ RLO_TEST(test_engine_calls__plans_are_kept) {
   rlo_tensor *x = count_up(DIMS(4, 4), 2);
   rlo_tensor *twin = count_up(DIMS(4, 4), 2);
   rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
-  static const int64_t reps[][2] = {
-      {1, 2}, {1, 2}, {2, 1}, {1, 2}, {3, 1}, {2, 1}, {1, 2}};
+  static const int64_t reps[][2] = {{1, 2}, {1, 2}, {2, 1}, {1, 2}, {3, 1}, {2, 1}, {1, 2}};
   /* Two are kept, the one unused for longest goes. */
   static const bool is_hit[] = {false, true, false, true, false, false, false};
   int64_t hits = 0;
@@ -276,14 +248,10 @@ static rlo_status do_much(void) {
   rlo_tensor *parts[5] = {NULL};
   static const char text[] = "s32[6,5]{1,0:T(4,8)fill(one)}";
   rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(2, 3), 2, &shape);
-  status =
-      status == RLO_OK ? rlo_shape_parse(text, strlen(text), &padded) : status;
-  status =
-      status == RLO_OK ? rlo_tensor_create(engine, &shape, data, &x) : status;
+  status = status == RLO_OK ? rlo_shape_parse(text, strlen(text), &padded) : status;
+  status = status == RLO_OK ? rlo_tensor_create(engine, &shape, data, &x) : status;
   status = status == RLO_OK ? rlo_op_transpose(x, NULL, &t) : status;
-  status = status == RLO_OK
-               ? rlo_op_pad(t, DIMS(1, 0), DIMS(2, 3), NULL, NULL, &p)
-               : status;
+  status = status == RLO_OK ? rlo_op_pad(t, DIMS(1, 0), DIMS(2, 3), NULL, NULL, &p) : status;
   status = status == RLO_OK ? rlo_op_relayout(p, &padded, &c) : status;
   status = status == RLO_OK ? rlo_op_unstack(c, 1, 5, parts) : status;
   status = status == RLO_OK ? rlo_op_add_n(parts, 5, &s) : status;
@@ -325,15 +293,10 @@ RLO_LOOP_TEST(test_engine_calls__memory_runs_out, 0, 2) {
       rlo_engine_release(engine);
     }
     rlo__alloc_set_fault(0, false);
-    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY,
-                  "allocation %lld: %s: %s",
-                  (long long)nth,
-                  rlo_status_name(status),
-                  rlo_error_last()->message);
-    ck_assert_msg(rlo__alloc_live_count() == allocations_before,
-                  "allocation %lld leaks %lld",
-                  (long long)nth,
-                  (long long)(rlo__alloc_live_count() - allocations_before));
+    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "allocation %lld: %s: %s",
+                  (long long)nth, rlo_status_name(status), rlo_error_last()->message);
+    ck_assert_msg(rlo__alloc_live_count() == allocations_before, "allocation %lld leaks %lld",
+                  (long long)nth, (long long)(rlo__alloc_live_count() - allocations_before));
     ck_assert(is_reached || status == RLO_OK);
   }
   /* Some hundreds were tried. */
@@ -352,12 +315,8 @@ typedef struct tape {
 static rlo_status note(rlo__recorder *recorder, const rlo__record *record) {
   tape *t = (tape *)recorder;
   size_t length = strlen(t->words);
-  snprintf(t->words + length,
-           sizeof t->words - length,
-           "%s/%d/%d ",
-           record->call->kernel_name,
-           record->call->num_inputs,
-           record->call->num_outputs);
+  snprintf(t->words + length, sizeof t->words - length, "%s/%d/%d ", record->call->kernel_name,
+           record->call->num_inputs, record->call->num_outputs);
   return t->status;
 }
 

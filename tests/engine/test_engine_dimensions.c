@@ -30,11 +30,10 @@ static const int64_t shifts[] = {2};
 
 #define AXIS(number) \
   { .name = "axis", .type = RLO_ATTRIBUTE_I64, .value.i64 = (number) }
-#define LIST(text, numbers)                                         \
-  {                                                                 \
-    .name = (text), .type = RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, \
-    .value.i64s = (numbers),                                        \
-    .count = (int32_t)(sizeof(numbers) / sizeof((numbers)[0]))      \
+#define LIST(text, numbers)                                                                  \
+  {                                                                                          \
+    .name = (text), .type = RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, .value.i64s = (numbers), \
+    .count = (int32_t)(sizeof(numbers) / sizeof((numbers)[0]))                               \
   }
 #define NUMBER(text, number) \
   { .name = (text), .type = RLO_ATTRIBUTE_I64, .value.i64 = (number) }
@@ -42,37 +41,20 @@ static const int64_t shifts[] = {2};
 static const named_kernel kernels[] = {
     {"Transpose", LIST("perm", begin_perm), LIST("perm", end_perm), .num_x = 1},
     {"Reverse", LIST("dims", first), LIST("dims", last), .num_x = 1},
-    {"Roll",
-     LIST("dims", first),
-     LIST("dims", last),
-     .other = LIST("shifts", shifts),
-     .num_x = 1},
+    {"Roll", LIST("dims", first), LIST("dims", last), .other = LIST("shifts", shifts), .num_x = 1},
     {"Sum", LIST("dims", first), LIST("dims", last), .num_x = 1},
     {"ExpandDims", AXIS(1), AXIS(-3), .num_x = 1},
     {"Concat", AXIS(1), AXIS(-2), .num_x = 2},
     {"ConcatV2", AXIS(1), AXIS(-2), .num_x = 2},
     {"Pack", AXIS(1), AXIS(-3), .num_x = 2},
-    {"SplitV",
-     AXIS(1),
-     AXIS(-2),
-     .other = NUMBER("num_or_size_splits", 3),
-     .num_x = 1},
+    {"SplitV", AXIS(1), AXIS(-2), .other = NUMBER("num_or_size_splits", 3), .num_x = 1},
     {"Unpack", AXIS(1), AXIS(-2), .num_x = 1},
     {"GatherV2", AXIS(1), AXIS(-2), .num_x = 1, .takes_indices = true},
-    {"UnsortedSegmentSum",
-     AXIS(1),
-     AXIS(-2),
-     .other = NUMBER("num_segments", 5),
-     .num_x = 1,
+    {"UnsortedSegmentSum", AXIS(1), AXIS(-2), .other = NUMBER("num_segments", 5), .num_x = 1,
      .takes_indices = true},
     /* The result is f32[2,5]. */
-    {"UnsortedSegmentSum",
-     AXIS(1),
-     AXIS(-1),
-     .other = NUMBER("num_segments", 5),
-     .num_x = 1,
-     .takes_indices = true,
-     .all_rows = true},
+    {"UnsortedSegmentSum", AXIS(1), AXIS(-1), .other = NUMBER("num_segments", 5), .num_x = 1,
+     .takes_indices = true, .all_rows = true},
 };
 
 enum { MAX_RESULTS = 3, MAX_INPUTS = 3, MAX_FLOATS = 64 };
@@ -115,23 +97,10 @@ static answer run(const named_kernel *k, const rlo_attribute *named) {
     const int32_t ids[12] = {2, 0, 2, 1, 4, 0, 3, 3, 0, 1, 2, 4};
     inputs[num_inputs++] = indices_of(DIMS(3, 4), k->all_rows ? 2 : 1, ids);
   }
-  expect_ok(rlo_run_kernel(engine,
-                           k->name,
-                           inputs,
-                           num_inputs,
-                           &attributes,
-                           ys,
-                           MAX_RESULTS,
+  expect_ok(rlo_run_kernel(engine, k->name, inputs, num_inputs, &attributes, ys, MAX_RESULTS,
                            &num_results));
-  expect_ok(rlo_vjp(engine,
-                    k->name,
-                    inputs,
-                    num_inputs,
-                    &attributes,
-                    ys,
-                    num_results,
-                    (const bool[]){true, k->num_x > 1, false},
-                    dxs));
+  expect_ok(rlo_vjp(engine, k->name, inputs, num_inputs, &attributes, ys, num_results,
+                    (const bool[]){true, k->num_x > 1, false}, dxs));
   for (int32_t n = 0; n < num_results; ++n) {
     put(&out, ys[n]);
     rlo_tensor_release(ys[n]);
@@ -150,11 +119,9 @@ RLO_TABLE_TEST(test_engine_dimensions__kernels_count_from_both_ends, kernels) {
   const named_kernel *k = &kernels[_i];
   answer a = run(k, &k->from_begin);
   answer b = run(k, &k->from_end);
-  ck_assert_msg(
-      a.count > 0 && a.count == b.count &&
-          memcmp(a.values, b.values, (size_t)a.count * sizeof a.values[0]) == 0,
-      "%s gives something else from the end",
-      k->name);
+  ck_assert_msg(a.count > 0 && a.count == b.count &&
+                    memcmp(a.values, b.values, (size_t)a.count * sizeof a.values[0]) == 0,
+                "%s gives something else from the end", k->name);
 }
 
 /* The operations pass on what they are given. */
@@ -168,12 +135,10 @@ RLO_TEST(test_engine_dimensions__operations_count_from_both_ends) {
   expect_array(y, DIMS(2, 2), 2, FLOATS(1, 2, 4, 8));
   expect_ok(rlo_op_expand_dims(x, -1, &y));
   expect_array(y, DIMS(2, 3, 1), 3, counted);
-  expect_refusal(rlo_op_segment_sum(x, ids, 2, -3, 0, &y),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_op_segment_sum(x, ids, 2, -3, 0, &y), RLO_OUT_OF_RANGE,
                  "UnsortedSegmentSum: segment_sum: dimension -3 of an array of "
                  "rank 2; -2 to 1 are possible");
-  expect_refusal(rlo_op_segment_sum(x, ids, 2, INT64_MIN, 0, &y),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_op_segment_sum(x, ids, 2, INT64_MIN, 0, &y), RLO_OUT_OF_RANGE,
                  "UnsortedSegmentSum: axis: rows from dimension "
                  "-9223372036854775808 on, in an array of rank 2");
   rlo_tensor_release(x);

@@ -18,9 +18,7 @@ static rlo_status leave_out(rlo_kernel_call *call, void *payload) {
 static rlo_status leak(rlo_kernel_call *call, void *payload) {
   rlo_tensor *y = NULL;
   rlo_status status = rlo_kernel_output(call, 0, &y);
-  return status == RLO_OK
-             ? rlo_op_identity(call->inputs[0], (rlo_tensor **)payload)
-             : status;
+  return status == RLO_OK ? rlo_op_identity(call->inputs[0], (rlo_tensor **)payload) : status;
 }
 
 static rlo_status hand_on(rlo_kernel_call *call, void *payload) {
@@ -53,13 +51,11 @@ RLO_TEST(test_engine_registry__kernels_that_do_it_wrong) {
   rlo_kernel_config config = config_of("Wrong", "host", &c);
   config.run = leave_out;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'Wrong' left output 0 unwritten");
   config.run = turn;
   expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
-  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'Wrong' wrote output 0 in another shape than it "
                  "inferred");
   config.run = leak;
@@ -67,8 +63,7 @@ RLO_TEST(test_engine_registry__kernels_that_do_it_wrong) {
   config.dispose = NULL;
   config.payload = &leaked;
   expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
-  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL),
-                 RLO_INTERNAL,
+  expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL), RLO_INTERNAL,
                  "kernel 'Wrong' for backend 'host' has leaked 1 tensors");
   rlo_tensor_release(leaked);
   config.run = hand_on;
@@ -80,8 +75,7 @@ RLO_TEST(test_engine_registry__kernels_that_do_it_wrong) {
   rlo_tensor_release(x);
   config = config_of("Outer", "host", &c);
   config.setup = register_within;
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "setting up kernel 'Outer' for backend 'host': registering a "
                  "kernel from within a setup, a dispose or a factory");
   ck_assert_int_ge(c.setups, 1);
@@ -90,29 +84,23 @@ RLO_TEST(test_engine_registry__kernels_that_do_it_wrong) {
 RLO_TEST(test_engine_registry__configs_that_are_none) {
   static counted_kernel c = {0};
   rlo_kernel_config config = config_of("", "host", &c);
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "a kernel without a name, or without a backend's");
   config = config_of("K", "host", &c);
   config.run = NULL;
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'K' has no run");
   config = config_of("K", "host", &c);
   config.struct_size = 3;
-  ck_assert_int_eq(rlo_kernel_register(engine, &config, 0, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_kernel_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT);
   config = config_of("K", "host", &c);
   config.max_inputs = 0;
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'K' takes 1 to 0 inputs and 0 attributes");
   config = config_of("K", "host", &c);
-  expect_refusal(rlo_kernel_register(engine, &config, 2, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_kernel_register(engine, &config, 2, NULL), RLO_INVALID_ARGUMENT,
                  "registering a kernel: no known flags (0x2)");
-  expect_refusal(rlo_kernel_copy_all(engine, "host", "mine", 2, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_kernel_copy_all(engine, "host", "mine", 2, NULL), RLO_INVALID_ARGUMENT,
                  "copying a backend's kernels: no known flags (0x2)");
 }
 
@@ -120,14 +108,12 @@ RLO_TEST(test_engine_registry__configs_that_are_none) {
 
 /* An earlier failure, whose sentence must not be heard again. */
 static void fail_before(void) {
-  ck_assert_int_eq(rlo_error_set(RLO_CANCELLED, "an earlier failure"),
-                   RLO_CANCELLED);
+  ck_assert_int_eq(rlo_error_set(RLO_CANCELLED, "an earlier failure"), RLO_CANCELLED);
 }
 
 /* payload: a sentence, or NULL. */
 static rlo_status say(const char *payload) {
-  return payload != NULL ? rlo_error_set(RLO_CANCELLED, "%s", payload)
-                         : RLO_CANCELLED;
+  return payload != NULL ? rlo_error_set(RLO_CANCELLED, "%s", payload) : RLO_CANCELLED;
 }
 
 static rlo_status say_run(rlo_kernel_call *call, void *payload) {
@@ -135,13 +121,9 @@ static rlo_status say_run(rlo_kernel_call *call, void *payload) {
   return say(payload);
 }
 
-static rlo_status say_infer(const rlo_shape *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_attributes *attributes,
-                            rlo_shape *out_shapes,
-                            int32_t capacity,
-                            int32_t *out_count,
-                            void *payload) {
+static rlo_status say_infer(const rlo_shape *const *inputs, int32_t num_inputs,
+                            const rlo_attributes *attributes, rlo_shape *out_shapes,
+                            int32_t capacity, int32_t *out_count, void *payload) {
   (void)inputs;
   (void)num_inputs;
   (void)attributes;
@@ -162,22 +144,16 @@ static rlo_status say_gradient(rlo_gradient_call *call, void *payload) {
   return say(payload);
 }
 
-static rlo_status say_factory(rlo_engine *of,
-                              void *payload,
-                              const rlo_backend_methods **out_methods,
-                              void **out_self) {
+static rlo_status say_factory(rlo_engine *of, void *payload,
+                              const rlo_backend_methods **out_methods, void **out_self) {
   (void)of;
   (void)out_methods;
   (void)out_self;
   return say(payload);
 }
 
-static rlo_status say_forward(rlo_engine *of,
-                              rlo_tensor *const *inputs,
-                              int32_t num_inputs,
-                              rlo_saver *saver,
-                              rlo_tensor **outputs,
-                              int32_t num_outputs,
+static rlo_status say_forward(rlo_engine *of, rlo_tensor *const *inputs, int32_t num_inputs,
+                              rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs,
                               void *payload) {
   (void)of;
   (void)inputs;
@@ -188,11 +164,8 @@ static rlo_status say_forward(rlo_engine *of,
   return say(payload);
 }
 
-static rlo_status say_function(rlo_engine *of,
-                               rlo_tensor *const *xs,
-                               int32_t count,
-                               rlo_tensor **out_y,
-                               void *payload) {
+static rlo_status say_function(rlo_engine *of, rlo_tensor *const *xs, int32_t count,
+                               rlo_tensor **out_y, void *payload) {
   (void)of;
   (void)xs;
   (void)count;
@@ -217,40 +190,32 @@ RLO_LOOP_TEST(test_engine_faults__whose_sentence_it_is, 0, 2) {
   config.payload = payload;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
   fail_before();
-  expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL),
-                 RLO_CANCELLED,
+  expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL), RLO_CANCELLED,
                  _i == 0 ? "kernel 'Says' for backend 'host' failed with "
                            "RLO_CANCELLED and no message"
                          : own);
   config.infer = say_infer;
   expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
-  const char *inference =
-      _i == 0 ? "the inference of kernel 'Says' for backend 'host' failed with "
-                "RLO_CANCELLED and no message"
-              : own;
+  const char *inference = _i == 0 ? "the inference of kernel 'Says' for backend 'host' failed with "
+                                    "RLO_CANCELLED and no message"
+                                  : own;
   fail_before();
-  expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL),
-                 RLO_CANCELLED,
+  expect_refusal(rlo_run_kernel(engine, "Says", &x, 1, NULL, &y, 1, NULL), RLO_CANCELLED,
                  inference);
   fail_before();
-  expect_refusal(
-      rlo_infer_kernel(engine, "Says", shapes, 1, NULL, &shape, 1, &count),
-      RLO_CANCELLED,
-      inference);
+  expect_refusal(rlo_infer_kernel(engine, "Says", shapes, 1, NULL, &shape, 1, &count),
+                 RLO_CANCELLED, inference);
   config.kernel_name = "Sets up";
   config.setup = say_setup;
   fail_before();
-  expect_refusal(
-      rlo_kernel_register(engine, &config, 0, NULL),
-      RLO_CANCELLED,
-      _i == 0 ? "setting up kernel 'Sets up' for backend 'host': the setup "
-                "failed with RLO_CANCELLED and no message"
-              : "setting up kernel 'Sets up' for backend 'host': the cat sat "
-                "on it");
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL), RLO_CANCELLED,
+                 _i == 0 ? "setting up kernel 'Sets up' for backend 'host': the setup "
+                           "failed with RLO_CANCELLED and no message"
+                         : "setting up kernel 'Sets up' for backend 'host': the cat sat "
+                           "on it");
   expect_ok(rlo_backend_register(engine, "none", say_factory, payload, 0));
   fail_before();
-  expect_refusal(rlo_backend_set(engine, "none"),
-                 RLO_CANCELLED,
+  expect_refusal(rlo_backend_set(engine, "none"), RLO_CANCELLED,
                  _i == 0 ? "backend 'none' fails: the factory of backend "
                            "'none' failed with RLO_CANCELLED and no message"
                          : "backend 'none' fails: the cat sat on it");
@@ -258,29 +223,20 @@ RLO_LOOP_TEST(test_engine_faults__whose_sentence_it_is, 0, 2) {
   gradient.kernel_name = "Identity";
   gradient.run = say_gradient;
   gradient.payload = payload;
-  expect_ok(
-      rlo_gradient_register(engine, &gradient, RLO_GRADIENT_REPLACE, NULL));
+  expect_ok(rlo_gradient_register(engine, &gradient, RLO_GRADIENT_REPLACE, NULL));
   fail_before();
-  expect_refusal(rlo_vjp(engine, "Identity", &x, 1, NULL, &x, 1, NULL, &y),
-                 RLO_CANCELLED,
+  expect_refusal(rlo_vjp(engine, "Identity", &x, 1, NULL, &x, 1, NULL, &y), RLO_CANCELLED,
                  _i == 0 ? "the gradient of kernel 'Identity' failed with "
                            "RLO_CANCELLED and no message"
                          : own);
   fail_before();
   expect_refusal(
-      rlo_custom_gradient(
-          engine, "cat", say_forward, say_gradient, payload, &x, 1, &y, 1),
-      RLO_CANCELLED,
-      _i == 0 ? "function 'cat' failed with RLO_CANCELLED and no message"
-              : own);
+      rlo_custom_gradient(engine, "cat", say_forward, say_gradient, payload, &x, 1, &y, 1),
+      RLO_CANCELLED, _i == 0 ? "function 'cat' failed with RLO_CANCELLED and no message" : own);
   fail_before();
-  expect_refusal(
-      rlo_value_and_gradients(
-          engine, say_function, payload, &x, 1, NULL, 0, NULL, &y),
-      RLO_CANCELLED,
-      _i == 0
-          ? "the function to derive failed with RLO_CANCELLED and no message"
-          : own);
+  expect_refusal(rlo_value_and_gradients(engine, say_function, payload, &x, 1, NULL, 0, NULL, &y),
+                 RLO_CANCELLED,
+                 _i == 0 ? "the function to derive failed with RLO_CANCELLED and no message" : own);
   rlo_tensor_release(x);
 }
 
@@ -302,9 +258,7 @@ RLO_TEST(test_engine_faults__silent_methods) {
     if (status == RLO_OK) {
       status = rlo_tensor_read(x, got, sizeof got);
     }
-    snprintf(why,
-             sizeof why,
-             "'%s' of backend 'silent' failed with RLO_DEVICE and no message",
+    snprintf(why, sizeof why, "'%s' of backend 'silent' failed with RLO_DEVICE and no message",
              names[k]);
     expect_refusal(status, RLO_DEVICE, why);
     rlo_tensor_release(x);

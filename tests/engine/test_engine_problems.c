@@ -18,29 +18,18 @@ typedef struct lowered {
   const char *dst;
 } lowered;
 
-static rlo_status lower(const lowered *c,
-                        rlo_tensor *const *inputs,
-                        const rlo_shape *dst,
+static rlo_status lower(const lowered *c, rlo_tensor *const *inputs, const rlo_shape *dst,
                         rlo_problem_list **out_problems) {
-  const rlo_shape *const shapes[] = {rlo_tensor_shape(inputs[0]),
-                                     rlo_tensor_shape(inputs[1])};
-  const int32_t count =
-      (c->attributes[0].name != NULL) + (c->attributes[1].name != NULL);
+  const rlo_shape *const shapes[] = {rlo_tensor_shape(inputs[0]), rlo_tensor_shape(inputs[1])};
+  const int32_t count = (c->attributes[0].name != NULL) + (c->attributes[1].name != NULL);
   const rlo_attributes attributes = {c->attributes, count};
-  return rlo_lower_kernel(engine,
-                          c->kernel,
-                          shapes,
-                          c->num_inputs,
-                          &attributes,
-                          c->output,
-                          dst,
+  return rlo_lower_kernel(engine, c->kernel, shapes, c->num_inputs, &attributes, c->output, dst,
                           out_problems);
 }
 
 /* Runs the kernel, and the problems that it lowers to, on the host. */
 static void expect_lowered(const lowered *c, rlo_tensor *const *inputs) {
-  const int32_t count =
-      (c->attributes[0].name != NULL) + (c->attributes[1].name != NULL);
+  const int32_t count = (c->attributes[0].name != NULL) + (c->attributes[1].name != NULL);
   const rlo_attributes attributes = {c->attributes, count};
   const rlo_shape dst = test_shape_of(c->dst);
   rlo_tensor *results[3] = {NULL};
@@ -48,13 +37,7 @@ static void expect_lowered(const lowered *c, rlo_tensor *const *inputs) {
   int32_t num_results = 0;
   uint8_t wanted[512];
   uint8_t got[512] = {0};
-  expect_ok(rlo_run_kernel(engine,
-                           c->kernel,
-                           inputs,
-                           c->num_inputs,
-                           &attributes,
-                           results,
-                           3,
+  expect_ok(rlo_run_kernel(engine, c->kernel, inputs, c->num_inputs, &attributes, results, 3,
                            &num_results));
   expect_ok(rlo_op_relayout(results[c->output], &dst, &placed));
   int64_t bytes = rlo_tensor_bytes(placed);
@@ -86,16 +69,8 @@ RLO_TEST(test_engine_problems__problems_of_a_kernel) {
        {rlo_attribute_i64s("paddings", pads, 4), rlo_attribute_i64("value", 7)},
        0,
        "s32[6,7]{1,0:T(4,4)fill(one)}"},
-      {"MirrorPad",
-       1,
-       {rlo_attribute_i64s("paddings", pads, 4)},
-       0,
-       "s32[6,7]{0,1}"},
-      {"SplitV",
-       1,
-       {rlo_attribute_i64s("num_or_size_splits", sizes, 2)},
-       1,
-       "s32[2,4]{0,1}"},
+      {"MirrorPad", 1, {rlo_attribute_i64s("paddings", pads, 4)}, 0, "s32[6,7]{0,1}"},
+      {"SplitV", 1, {rlo_attribute_i64s("num_or_size_splits", sizes, 2)}, 1, "s32[2,4]{0,1}"},
       {"Concat", 2, {rlo_attribute_i64("axis", 1)}, 0, "s32[3,8]{0,1:T(2,2)}"},
       {"Rescale", 1, {rlo_attribute_f64("factor", 3)}, 0, "s32[3,4]{0,1}"},
       {"AddN", 2, {{0}}, 0, "s32[3,4]{0,1:pad(4,4)}"},
@@ -115,10 +90,7 @@ RLO_TEST(test_engine_problems__problems_of_a_kernel) {
 }
 
 /* x[b, indices[b, r]] whichever way the batch is counted. */
-static void gather(rlo_tensor *x,
-                   rlo_tensor *indices,
-                   int64_t batch_dims,
-                   int32_t y[4]) {
+static void gather(rlo_tensor *x, rlo_tensor *indices, int64_t batch_dims, int32_t y[4]) {
   rlo_tensor *result = NULL;
   expect_ok(rlo_op_gather(x, indices, 1, batch_dims, &result));
   expect_ok(rlo_tensor_read(result, y, 4 * sizeof y[0]));
@@ -134,12 +106,9 @@ RLO_TEST(test_engine_problems__batch_dims_from_the_rank_of_the_indices) {
   gather(x, indices, 1, front);
   gather(x, indices, -1, back);
   ck_assert_mem_eq(front, back, sizeof front);
-  expect_refusal(
-      rlo_op_gather(x, indices, 1, -3, &y),
-      RLO_OUT_OF_RANGE,
-      "GatherV2: 'batch_dims' is -3; indices of rank 2 take -2 to 2");
-  expect_refusal(rlo_op_gather(x, indices, 1, 3, &y),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_op_gather(x, indices, 1, -3, &y), RLO_OUT_OF_RANGE,
+                 "GatherV2: 'batch_dims' is -3; indices of rank 2 take -2 to 2");
+  expect_refusal(rlo_op_gather(x, indices, 1, 3, &y), RLO_OUT_OF_RANGE,
                  "GatherV2: 'batch_dims' is 3; indices of rank 2 take -2 to 2");
   expect_ok(rlo_op_segment_sum(indices, indices, 4, 1, -1, &y));
   rlo_tensor_release(y);
@@ -156,32 +125,25 @@ static rlo_status never_runs(rlo_kernel_call *call, void *payload) {
 
 RLO_TEST(test_engine_problems__what_has_no_problems) {
   static const int64_t pads[] = {1, 2};
-  const lowered padded = {
-      "PadV2", 2, {rlo_attribute_i64s("paddings", pads, 2)}, 0, NULL};
-  const lowered sums = {
-      "UnsortedSegmentSum", 2, {rlo_attribute_i64("num_segments", 4)}, 0, NULL};
+  const lowered padded = {"PadV2", 2, {rlo_attribute_i64s("paddings", pads, 2)}, 0, NULL};
+  const lowered sums = {"UnsortedSegmentSum", 2, {rlo_attribute_i64("num_segments", 4)}, 0, NULL};
   const lowered unpacked = {"Unpack", 1, {{0}}, 3, NULL};
-  const lowered scaled = {
-      "Rescale", 1, {rlo_attribute_f64("factor", 3)}, 0, NULL};
+  const lowered scaled = {"Rescale", 1, {rlo_attribute_f64("factor", 3)}, 0, NULL};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   rlo_tensor *x = count_up(DIMS(3), 1);
   rlo_tensor *one = count_up(NULL, 0);
   rlo_problem_list *problems = NULL;
   rlo_tensor *const both[] = {x, one};
   rlo_tensor *const same[] = {x, x};
-  expect_refusal(lower(&padded, both, NULL, &problems),
-                 RLO_UNSUPPORTED,
+  expect_refusal(lower(&padded, both, NULL, &problems), RLO_UNSUPPORTED,
                  "PadV2: input 'value' is known only when it runs; the "
                  "attribute 'value' is known before");
-  expect_refusal(lower(&sums, same, NULL, &problems),
-                 RLO_UNSUPPORTED,
+  expect_refusal(lower(&sums, same, NULL, &problems), RLO_UNSUPPORTED,
                  "UnsortedSegmentSum: it is more than problems");
-  expect_refusal(lower(&unpacked, same, NULL, &problems),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(lower(&unpacked, same, NULL, &problems), RLO_OUT_OF_RANGE,
                  "Unpack: there is no result 3; it has 3");
   const rlo_shape other = test_shape_of("f32[3]");
-  expect_refusal(lower(&scaled, same, &other, &problems),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(lower(&scaled, same, &other, &problems), RLO_INVALID_ARGUMENT,
                  "Rescale: the destination has another type or other "
                  "dimensions than result 0");
   config.kernel_name = "Rescale";
@@ -189,8 +151,7 @@ RLO_TEST(test_engine_problems__what_has_no_problems) {
   config.infer = rlo_infer_like_input;
   config.run = never_runs;
   expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
-  expect_refusal(lower(&scaled, same, NULL, &problems),
-                 RLO_UNSUPPORTED,
+  expect_refusal(lower(&scaled, same, NULL, &problems), RLO_UNSUPPORTED,
                  "kernel 'Rescale' for backend 'host' is a function of the "
                  "user's, which has no problems");
   ck_assert_ptr_null(problems);

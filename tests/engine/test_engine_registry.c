@@ -46,20 +46,15 @@ RLO_TEST(test_engine_registry__priority_chooses) {
 
 RLO_TEST(test_engine_registry__names_of_backends) {
   static fake f = {0};
-  expect_refusal(rlo_backend_set(engine, "cuda"),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_backend_set(engine, "cuda"), RLO_NOT_FOUND,
                  "there is no backend 'cuda'; there is 'host'");
-  expect_refusal(rlo_backend_remove(engine, "cuda"),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_backend_remove(engine, "cuda"), RLO_NOT_FOUND,
                  "there is no backend 'cuda'; there is 'host'");
-  expect_refusal(rlo_backend_register(engine, "host", fake_create, &f, 1),
-                 RLO_ALREADY_EXISTS,
+  expect_refusal(rlo_backend_register(engine, "host", fake_create, &f, 1), RLO_ALREADY_EXISTS,
                  "backend 'host' is registered already; remove it first");
   expect_ok(rlo_backend_remove(engine, "host"));
   const char *name = NULL;
-  expect_refusal(rlo_backend_active(engine, &name),
-                 RLO_NOT_FOUND,
-                 "no backend is registered");
+  expect_refusal(rlo_backend_active(engine, &name), RLO_NOT_FOUND, "no backend is registered");
 }
 
 /* ------------------------------------------------------------------ kernels */
@@ -97,8 +92,7 @@ RLO_TEST(test_engine_registry__each_backend_has_its_own) {
   ck_assert_int_eq(there.setups, 1);
   rlo_tensor *y = NULL;
   /* Its memory is not the host's. */
-  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, NULL, &y, 1, NULL),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_run_kernel(engine, "Scale", &x, 1, NULL, &y, 1, NULL), RLO_UNSUPPORTED,
                  "kernel 'Scale': backend 'my_backend' has no host memory");
   ck_assert_int_eq(there.runs, 1);
   rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
@@ -132,8 +126,7 @@ RLO_TEST(test_engine_registry__set_up_once_for_each_instance) {
   ck_assert_int_eq(c.setups, 2);
   expect_ok(rlo_kernel_unregister(engine, "Late", "mine"));
   ck_assert_int_eq(c.disposals, 2);
-  expect_refusal(rlo_kernel_unregister(engine, "Late", "mine"),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_kernel_unregister(engine, "Late", "mine"), RLO_NOT_FOUND,
                  "kernel 'Late' is not registered for backend 'mine'; no "
                  "backend has it");
 }
@@ -163,8 +156,7 @@ RLO_TEST(test_engine_registry__replacing_hands_back_the_old) {
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   expect_ok(rlo_kernel_register(engine, &a, RLO_KERNEL_REPLACE, &old));
   ck_assert_ptr_null(old.kernel_name);
-  expect_refusal(rlo_kernel_register(engine, &b, 0, &old),
-                 RLO_ALREADY_EXISTS,
+  expect_refusal(rlo_kernel_register(engine, &b, 0, &old), RLO_ALREADY_EXISTS,
                  "kernel 'Scale' is registered for backend 'host' already; "
                  "RLO_KERNEL_REPLACE would replace it");
   ck_assert_double_eq(run_first("Scale", x), 2.0);
@@ -193,8 +185,7 @@ RLO_TEST(test_engine_registry__built_in_kernels_can_be_replaced) {
   ck_assert_double_eq(run_first("Identity", x), 1.0);
   expect_ok(rlo_kernel_unregister(engine, "Identity", "host"));
   rlo_tensor *y = NULL;
-  expect_refusal(rlo_op_identity(x, &y),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_op_identity(x, &y), RLO_NOT_FOUND,
                  "kernel 'Identity' is not registered for backend 'host'; no "
                  "backend has it");
   rlo_tensor_release(x);
@@ -227,32 +218,26 @@ RLO_TEST(test_engine_registry__list_and_copy) {
   rlo_kernel_config configs[64];
   int32_t count = 0;
   int32_t copied = 0;
-  expect_ok(
-      rlo_kernel_list(engine, "host", configs, sizeof configs[0], 64, &count));
+  expect_ok(rlo_kernel_list(engine, "host", configs, sizeof configs[0], 64, &count));
   ck_assert_int_ge(count, 22);
   for (int32_t k = 1; k < count; ++k) {
-    ck_assert_int_lt(strcmp(configs[k - 1].kernel_name, configs[k].kernel_name),
-                     0);
+    ck_assert_int_lt(strcmp(configs[k - 1].kernel_name, configs[k].kernel_name), 0);
   }
   expect_ok(rlo_kernel_copy_all(engine, "host", "my_backend", 0, &copied));
   ck_assert_int_eq(copied, count);
   expect_ok(rlo_kernel_list(engine, "my_backend", NULL, 0, 0, &count));
   ck_assert_int_eq(count, copied);
-  expect_refusal(rlo_kernel_copy_all(engine, "my", "host", 0, NULL),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_kernel_copy_all(engine, "my", "host", 0, NULL), RLO_NOT_FOUND,
                  "backend 'my' has no kernel to copy");
-  ck_assert_int_eq(rlo_kernel_copy_all(engine, "host", "my_backend", 0, NULL),
-                   RLO_ALREADY_EXISTS);
-  expect_ok(rlo_kernel_copy_all(
-      engine, "host", "my_backend", RLO_KERNEL_REPLACE, NULL));
+  ck_assert_int_eq(rlo_kernel_copy_all(engine, "host", "my_backend", 0, NULL), RLO_ALREADY_EXISTS);
+  expect_ok(rlo_kernel_copy_all(engine, "host", "my_backend", RLO_KERNEL_REPLACE, NULL));
   /* A backend that runs no moves says so. */
   static fake f = {0};
   expect_ok(rlo_backend_register(engine, "my_backend", fake_create, &f, 0));
   expect_ok(rlo_backend_set(engine, "my_backend"));
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *y = NULL;
-  expect_refusal(rlo_op_reverse(x, DIMS(0), 1, &y),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_op_reverse(x, DIMS(0), 1, &y), RLO_UNSUPPORTED,
                  "backend 'my_backend' does not run moves");
   rlo_tensor_release(x);
   expect_ok(rlo_backend_remove(engine, "my_backend"));
@@ -272,21 +257,18 @@ RLO_TEST(test_engine_registry__built_in_again) {
   ck_assert(found.run == NULL && found.built_in != NULL);
   found.kernel_name = "Backwards";
   expect_ok(rlo_kernel_register(engine, &found, 0, NULL));
-  expect_ok(
-      rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
   expect(y, FLOATS(3, 2, 1), 3);
   /* A function in place of the operation. */
   found.run = config_of("Backwards", "host", &c).run;
   found.infer = rlo_infer_like_input;
   found.payload = &c;
   expect_ok(rlo_kernel_register(engine, &found, RLO_KERNEL_REPLACE, &old));
-  expect_ok(
-      rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
   expect(y, FLOATS(2, 4, 6), 3);
   /* Back to what it was. */
   expect_ok(rlo_kernel_register(engine, &old, RLO_KERNEL_REPLACE, NULL));
-  expect_ok(
-      rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
   expect(y, FLOATS(3, 2, 1), 3);
   rlo_tensor_release(x);
 }
@@ -298,12 +280,10 @@ RLO_TEST(test_engine_registry__missing_kernels) {
   rlo_tensor *y = NULL;
   expect_ok(rlo_backend_register(engine, "mine", fake_create, &f, 0));
   expect_ok(rlo_backend_set(engine, "mine"));
-  expect_refusal(rlo_op_transpose(x, NULL, &y),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_op_transpose(x, NULL, &y), RLO_NOT_FOUND,
                  "kernel 'Transpose' is not registered for backend 'mine'; it "
                  "is for 'host'");
-  expect_refusal(rlo_run_kernel(engine, "MatMul", &x, 1, NULL, &y, 1, NULL),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_run_kernel(engine, "MatMul", &x, 1, NULL, &y, 1, NULL), RLO_NOT_FOUND,
                  "kernel 'MatMul' is not registered for backend 'mine'; no "
                  "backend has it");
   rlo_tensor_release(x);
@@ -357,8 +337,7 @@ RLO_LOOP_TEST(test_engine_registry__what_a_backend_refuses, 0, 2) {
       expect(y, FLOATS(1, 3, 2, 4), 4);
     } else {
       ck_assert_int_eq(status, RLO_UNSUPPORTED);
-      ck_assert_str_eq(rlo_error_last()->message,
-                       "backend 'mine' does not run moves");
+      ck_assert_str_eq(rlo_error_last()->message, "backend 'mine' does not run moves");
       rlo_tensor_release(y);
     }
     y = NULL;
@@ -381,8 +360,7 @@ RLO_TEST(test_engine_registry__copies_stay) {
   x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   expect_ok(rlo_tensor_host_data(x, &first));
   expect_ok(rlo_backend_set(engine, "b"));
-  ck_assert_int_eq(rlo_run_kernel(engine, "Scale", &x, 1, NULL, &y, 1, NULL),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_run_kernel(engine, "Scale", &x, 1, NULL, &y, 1, NULL), RLO_UNSUPPORTED);
   expect_ok(rlo_tensor_host_data(x, &again));
   ck_assert_ptr_eq(first, again);
   ck_assert_double_eq((double)((const float *)first)[2], 3.0);
@@ -429,8 +407,7 @@ RLO_TEST(test_engine_registry__names_of_kernels) {
   expect_ok(rlo_kernel_list(engine, RLO_BACKEND_NAME_HOST, NULL, 0, 0, &count));
   ck_assert_int_eq(count, COUNT(names));
   for (int32_t n = 0; n < COUNT(names); ++n) {
-    expect_ok(
-        rlo_kernel_find(engine, names[n], RLO_BACKEND_NAME_HOST, &config));
+    expect_ok(rlo_kernel_find(engine, names[n], RLO_BACKEND_NAME_HOST, &config));
     for (int32_t other = 0; other < n; ++other) {
       ck_assert_str_ne(names[n], names[other]);
     }

@@ -73,30 +73,18 @@ static rlo_status write_no_gradient(void *out) {
 }
 
 static const test_report reports[] = {
-    {"kernel config",
-     sizeof(rlo_kernel_config),
-     offsetof(rlo_kernel_config, built_in),
+    {"kernel config", sizeof(rlo_kernel_config), offsetof(rlo_kernel_config, built_in),
      write_found_kernel},
-    {"old kernel config",
-     sizeof(rlo_kernel_config),
-     offsetof(rlo_kernel_config, built_in),
+    {"old kernel config", sizeof(rlo_kernel_config), offsetof(rlo_kernel_config, built_in),
      write_old_kernel},
-    {"old kernel config",
-     sizeof(rlo_kernel_config),
-     offsetof(rlo_kernel_config, min_inputs),
+    {"old kernel config", sizeof(rlo_kernel_config), offsetof(rlo_kernel_config, min_inputs),
      write_no_kernel},
-    {"gradient config",
-     sizeof(rlo_gradient_config),
-     offsetof(rlo_gradient_config, payload),
+    {"gradient config", sizeof(rlo_gradient_config), offsetof(rlo_gradient_config, payload),
      write_found_gradient},
-    {"old gradient config",
-     sizeof(rlo_gradient_config),
-     offsetof(rlo_gradient_config, payload),
+    {"old gradient config", sizeof(rlo_gradient_config), offsetof(rlo_gradient_config, payload),
      write_old_gradient},
-    {"old gradient config",
-     sizeof(rlo_gradient_config),
-     offsetof(rlo_gradient_config, saved_inputs),
-     write_no_gradient},
+    {"old gradient config", sizeof(rlo_gradient_config),
+     offsetof(rlo_gradient_config, saved_inputs), write_no_gradient},
 };
 
 RLO_TABLE_TEST(test_engine_reports__fit_the_header_of_the_caller, reports) {
@@ -120,8 +108,7 @@ RLO_TEST(test_engine_reports__a_refused_old_kernel_changes_nothing) {
   begin();
   int32_t setups = first.setups;
   old.struct_size = sizeof old + 1;
-  ck_assert_int_eq(rlo_kernel_register(engine, &other, 0, &old),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_kernel_register(engine, &other, 0, &old), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_kernel_register(engine, &same, RLO_KERNEL_REPLACE, &old),
                    RLO_INVALID_ARGUMENT);
   old.struct_size = sizeof old;
@@ -138,12 +125,10 @@ RLO_TEST(test_engine_reports__a_refused_old_gradient_changes_nothing) {
   old.struct_size = sizeof old + 1;
   config.payload = &second;
   config.kernel_name = "New";
-  ck_assert_int_eq(rlo_gradient_register(engine, &config, 0, &old),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_gradient_register(engine, &config, 0, &old), RLO_INVALID_ARGUMENT);
   config.kernel_name = "Mine";
-  ck_assert_int_eq(
-      rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, &old),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, &old),
+                   RLO_INVALID_ARGUMENT);
   old.struct_size = sizeof old;
   ck_assert_int_eq(rlo_gradient_find(engine, "New", &old), RLO_NOT_FOUND);
   expect_ok(rlo_gradient_find(engine, "Mine", &old));
@@ -168,14 +153,11 @@ RLO_TEST(test_engine_reports__an_older_kernel_config_is_registered) {
   /* One that ends before `infer` lacks what a kernel must have. */
   config.struct_size = offsetof(rlo_kernel_config, infer);
   expect_refusal(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'Older' has no infer");
+                 RLO_INVALID_ARGUMENT, "kernel 'Older' has no infer");
   config.struct_size = sizeof config + 8;
-  ck_assert_int_eq(
-      rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "begin with RLO_KERNEL_CONFIG_INIT"));
+  ck_assert_int_eq(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "begin with RLO_KERNEL_CONFIG_INIT"));
   end();
 }
 
@@ -191,16 +173,12 @@ RLO_TEST(test_engine_reports__an_older_gradient_config_is_registered) {
   ck_assert(found.run == config.run && found.payload == NULL);
   ck_assert_uint_eq(found.struct_size, sizeof found);
   config.struct_size = offsetof(rlo_gradient_config, run);
-  expect_refusal(
-      rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
-      RLO_INVALID_ARGUMENT,
-      "the gradient of kernel 'Older' has no function to run");
+  expect_refusal(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
+                 RLO_INVALID_ARGUMENT, "the gradient of kernel 'Older' has no function to run");
   config.struct_size = sizeof config + 8;
-  ck_assert_int_eq(
-      rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "begin with RLO_GRADIENT_CONFIG_INIT"));
+  ck_assert_int_eq(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "begin with RLO_GRADIENT_CONFIG_INIT"));
   end();
 }
 
@@ -215,10 +193,8 @@ static rlo_status fail_clear(void *self, void *memory, int64_t bytes) {
   return RLO_INTERNAL;
 }
 
-static rlo_status create_other(rlo_engine *of,
-                               void *payload,
-                               const rlo_backend_methods **out_methods,
-                               void **out_self) {
+static rlo_status create_other(rlo_engine *of, void *payload,
+                               const rlo_backend_methods **out_methods, void **out_self) {
   size_t bytes = *(const size_t *)payload;
   rlo_status status = fake_create(of, &backend, out_methods, out_self);
   methods = **out_methods;
@@ -236,8 +212,7 @@ RLO_TEST(test_engine_reports__an_older_backend_is_created) {
   rlo_shape shape = test_shape_of("f32[3]");
   rlo_tensor *tensor = NULL;
   begin();
-  expect_ok(rlo_backend_register(
-      engine, "older", create_other, (void *)(uintptr_t)&older, 0));
+  expect_ok(rlo_backend_register(engine, "older", create_other, (void *)(uintptr_t)&older, 0));
   expect_ok(rlo_backend_set(engine, "older"));
   float y[3] = {1, 1, 1};
   expect_ok(rlo_tensor_create(engine, &shape, NULL, &tensor));
@@ -247,8 +222,8 @@ RLO_TEST(test_engine_reports__an_older_backend_is_created) {
   const size_t *const others[] = {&newer, &none};
   const char *const names[] = {"newer", "none"};
   for (int k = 0; k < 2; ++k) {
-    expect_ok(rlo_backend_register(
-        engine, names[k], create_other, (void *)(uintptr_t)others[k], 0));
+    expect_ok(
+        rlo_backend_register(engine, names[k], create_other, (void *)(uintptr_t)others[k], 0));
     ck_assert_int_eq(rlo_backend_set(engine, names[k]), RLO_INVALID_ARGUMENT);
   }
   /* Nobody knows whether `none` has one. */
@@ -260,22 +235,13 @@ RLO_TEST(test_engine_reports__an_older_backend_is_created) {
 
 enum { ROOM = 64 };
 
-typedef rlo_status (*list_fn)(void *out,
-                              size_t bytes,
-                              int32_t capacity,
-                              int32_t *count);
+typedef rlo_status (*list_fn)(void *out, size_t bytes, int32_t capacity, int32_t *count);
 
-static rlo_status list_kernels(void *out,
-                               size_t bytes,
-                               int32_t capacity,
-                               int32_t *count) {
+static rlo_status list_kernels(void *out, size_t bytes, int32_t capacity, int32_t *count) {
   return rlo_kernel_list(engine, "host", out, bytes, capacity, count);
 }
 
-static rlo_status list_gradients(void *out,
-                                 size_t bytes,
-                                 int32_t capacity,
-                                 int32_t *count) {
+static rlo_status list_gradients(void *out, size_t bytes, int32_t capacity, int32_t *count) {
   return rlo_gradient_list(engine, out, bytes, capacity, count);
 }
 
@@ -284,21 +250,14 @@ static const struct {
   size_t bytes, older_bytes;
   list_fn list;
 } lists[] = {
-    {"rlo_kernel_config",
-     sizeof(rlo_kernel_config),
-     offsetof(rlo_kernel_config, built_in),
+    {"rlo_kernel_config", sizeof(rlo_kernel_config), offsetof(rlo_kernel_config, built_in),
      list_kernels},
-    {"rlo_gradient_config",
-     sizeof(rlo_gradient_config),
-     offsetof(rlo_gradient_config, payload),
+    {"rlo_gradient_config", sizeof(rlo_gradient_config), offsetof(rlo_gradient_config, payload),
      list_gradients},
 };
 
 /* Elements of an older header: the same bytes, but for struct_size. */
-static void expect_narrow(size_t bytes,
-                          size_t older_bytes,
-                          int32_t capacity,
-                          list_fn list) {
+static void expect_narrow(size_t bytes, size_t older_bytes, int32_t capacity, list_fn list) {
   unsigned char *whole = calloc(ROOM, bytes);
   unsigned char *narrow = test_guarded_make(ROOM * older_bytes);
   int32_t count = 0;
@@ -313,8 +272,7 @@ static void expect_narrow(size_t bytes,
     size_t size;
     memcpy(&size, element, sizeof size);
     ck_assert_uint_eq(size, older_bytes);
-    ck_assert_mem_eq(element + sizeof size,
-                     whole + (size_t)k * bytes + sizeof size,
+    ck_assert_mem_eq(element + sizeof size, whole + (size_t)k * bytes + sizeof size,
                      older_bytes - sizeof size);
   }
   expect_guard(narrow, (size_t)written * older_bytes, ROOM * older_bytes);
@@ -322,14 +280,10 @@ static void expect_narrow(size_t bytes,
   free(whole);
 }
 
-static void expect_list_refused(list_fn list,
-                                size_t bytes,
-                                int32_t capacity,
-                                const char *message) {
+static void expect_list_refused(list_fn list, size_t bytes, int32_t capacity, const char *message) {
   unsigned char *out = test_guarded_make(bytes);
   int32_t count = -5;
-  expect_refusal(
-      list(out, bytes, capacity, &count), RLO_INVALID_ARGUMENT, message);
+  expect_refusal(list(out, bytes, capacity, &count), RLO_INVALID_ARGUMENT, message);
   ck_assert_int_eq(count, -5);
   expect_guard(out, 0, bytes);
   free(out);
@@ -344,12 +298,9 @@ RLO_TABLE_TEST(test_engine_reports__lists_have_an_element_size, lists) {
   const size_t unknown[] = {0, sizeof(size_t) - 1, bytes + 8};
   for (size_t k = 0; k < sizeof unknown / sizeof *unknown; ++k) {
     char message[200];
-    (void)snprintf(message,
-                   sizeof message,
-                   "entries of %zu bytes; this library knows %s of up to %zu",
-                   unknown[k],
-                   lists[_i].type,
-                   bytes);
+    (void)snprintf(message, sizeof message,
+                   "entries of %zu bytes; this library knows %s of up to %zu", unknown[k],
+                   lists[_i].type, bytes);
     expect_list_refused(list, unknown[k], 1, message);
   }
   expect_list_refused(list, bytes, -1, "room for -1 entries");

@@ -30,11 +30,7 @@ typedef struct worker {
 
 static bool is_fine(worker *w, const char *what, rlo_status status) {
   if (status != RLO_OK && w->complaint[0] == '\0') {
-    snprintf(w->complaint,
-             sizeof w->complaint,
-             "%s: %s",
-             what,
-             rlo_error_last()->message);
+    snprintf(w->complaint, sizeof w->complaint, "%s: %s", what, rlo_error_last()->message);
   }
   return status == RLO_OK;
 }
@@ -70,10 +66,7 @@ static void turn(worker *w, int32_t number) {
   rlo_tape *tape = NULL;
   rlo_tensor *dx = NULL;
   if (is_fine(w, "tape", rlo_tape_begin(engine, &tape))) {
-    is_fine(
-        w,
-        "gradients",
-        rlo_tape_gradients(tape, w->shared, w->shared, &w->shared, 1, 0, &dx));
+    is_fine(w, "gradients", rlo_tape_gradients(tape, w->shared, w->shared, &w->shared, 1, 0, &dx));
     is_fine(w, "tape", rlo_tape_end(tape));
   }
   if (number % 2 == 0 && dx != NULL) {
@@ -149,8 +142,8 @@ typedef struct tally {
 static void tally_run(const rlo_profile_entry *entry, void *payload) {
   tally *t = payload;
   ++t->count;
-  t->is_wrong = t->is_wrong || strcmp(entry->name, "Reverse") != 0 ||
-                entry->begin_ns < 0 || entry->host_ns < 0 || entry->depth != 0;
+  t->is_wrong = t->is_wrong || strcmp(entry->name, "Reverse") != 0 || entry->begin_ns < 0 ||
+                entry->host_ns < 0 || entry->depth != 0;
 }
 
 /* A profile that begins and ends while the others run. */
@@ -168,8 +161,7 @@ RLO_TEST(test_engine_threads__memory_and_profiles) {
   rlo_tensor *x = tensor(DIMS(5), 1, NULL);
   for (int32_t n = 0; n < NUM_THREADS; ++n) {
     workers[n].complaint[0] = '\0';
-    expect_ok(
-        rlo__thread_start(make_and_release, &workers[n], &workers[n].thread));
+    expect_ok(rlo__thread_start(make_and_release, &workers[n], &workers[n].thread));
   }
   for (int32_t n = 0; n < NUM_PROFILES; ++n) {
     profile_meanwhile();
@@ -195,8 +187,7 @@ RLO_TEST(test_engine_threads__one_profile) {
   expect_ok(rlo_profile_begin(engine, tally_run, &t));
   for (int32_t n = 0; n < NUM_THREADS; ++n) {
     workers[n].complaint[0] = '\0';
-    expect_ok(
-        rlo__thread_start(make_and_release, &workers[n], &workers[n].thread));
+    expect_ok(rlo__thread_start(make_and_release, &workers[n], &workers[n].thread));
   }
   for (int32_t n = 0; n < NUM_THREADS; ++n) {
     rlo__thread_join(&workers[n].thread);

@@ -39,9 +39,7 @@ static rlo_status gradient_by_name(rlo_gradient_call *call, void *payload) {
 }
 
 /* Multiply with names, and a gradient that saves some. */
-static void register_named(const char *const *saved,
-                           int32_t count,
-                           float *seen) {
+static void register_named(const char *const *saved, int32_t count, float *seen) {
   rlo_kernel_config kernel = RLO_KERNEL_CONFIG_INIT;
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
   if (rlo_kernel_find(engine, "Multiply", "host", &kernel) != RLO_OK) {
@@ -58,8 +56,7 @@ static void register_named(const char *const *saved,
   gradient.num_saved_names = count;
   gradient.run = gradient_by_name;
   gradient.payload = seen;
-  expect_ok(
-      rlo_gradient_register(engine, &gradient, RLO_GRADIENT_REPLACE, NULL));
+  expect_ok(rlo_gradient_register(engine, &gradient, RLO_GRADIENT_REPLACE, NULL));
 }
 
 RLO_TEST(test_gradient_names__in_gradients) {
@@ -125,13 +122,11 @@ RLO_TEST(test_gradient_names__what_a_gradient_does_not_have) {
   rlo_tensor *dxs[2] = {NULL};
   rlo_tape *tape = NULL;
   register_named(NAMES("b"), 1, NULL);
-  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_NOT_FOUND,
                  "the gradient of kernel 'Multiply' has not saved 'a'; it has "
                  "saved 'b'");
   register_named(NULL, 0, NULL);
-  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_NOT_FOUND,
                  "the gradient of kernel 'Multiply' has not saved 'b'; it has "
                  "saved nothing with a name");
   /* A name that the kernel does not have. */
@@ -139,8 +134,7 @@ RLO_TEST(test_gradient_names__what_a_gradient_does_not_have) {
   static const char why[] =
       "the gradient of kernel 'Multiply' saves 'c', which is no input or "
       "result of it; its inputs are 'a', 'b'";
-  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_INVALID_ARGUMENT,
                  why);
   expect_ok(rlo_tape_begin(engine, &tape));
   expect_refusal(multiply(a, a, &y), RLO_INVALID_ARGUMENT, why);
@@ -148,23 +142,19 @@ RLO_TEST(test_gradient_names__what_a_gradient_does_not_have) {
   /* A kernel whose inputs have none. */
   expect_ok(rlo_kernel_unregister(engine, "Multiply", "host"));
   register_multiply_kernel();
-  expect_refusal(
-      rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs),
-      RLO_INVALID_ARGUMENT,
-      "the gradient of kernel 'Multiply' saves 'a', which is no input or "
-      "result of it; its inputs have no names");
+  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Multiply' saves 'a', which is no input or "
+                 "result of it; its inputs have no names");
   /* Configs. */
   rlo_gradient_config config = multiply_config();
   config.num_saved_names = 1;
-  expect_refusal(
-      rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
-      RLO_INVALID_ARGUMENT,
-      "the gradient of kernel 'Multiply' saves 1 names without a list of them");
+  expect_refusal(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Multiply' saves 1 names without a list of them");
   config.saved_names = NAMES(NULL);
-  expect_refusal(
-      rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
-      RLO_INVALID_ARGUMENT,
-      "the gradient of kernel 'Multiply': name 0 of those it saves is NULL");
+  expect_refusal(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Multiply': name 0 of those it saves is NULL");
   rlo_tensor_release(a);
 }
 
@@ -175,8 +165,7 @@ static rlo_status gradient_of_many(rlo_gradient_call *call, void *payload) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     rlo_tensor *next = NULL;
     int32_t place = -1;
-    rlo_status status =
-        rlo_gradient_saved(call, "inputs", (n + 1) % call->num_inputs, &next);
+    rlo_status status = rlo_gradient_saved(call, "inputs", (n + 1) % call->num_inputs, &next);
     if (status == RLO_OK) {
       status = rlo_gradient_input(call, "inputs", n, &place);
     }
@@ -186,13 +175,11 @@ static rlo_status gradient_of_many(rlo_gradient_call *call, void *payload) {
     ck_assert_int_eq(place, n);
     call->dxs[place] = rlo_tensor_retain(next);
   }
-  expect_refusal(rlo_gradient_saved(call, "inputs", call->num_inputs, &none),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_gradient_saved(call, "inputs", call->num_inputs, &none), RLO_NOT_FOUND,
                  "the gradient of kernel 'AddN' has not saved 'inputs[3]'; it "
                  "has saved 'inputs', 'inputs', 'inputs'");
   int32_t place = 0;
-  expect_refusal(rlo_gradient_input(call, "inputs", 3, &place),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_gradient_input(call, "inputs", 3, &place), RLO_NOT_FOUND,
                  "the gradient of kernel 'AddN': the call had no input "
                  "'inputs[3]'");
   return RLO_OK;
@@ -235,17 +222,14 @@ RLO_TEST(test_gradient_names__memory_runs_out) {
     rlo_tensor *y = NULL;
     ck_assert_int_lt(nth, 500);
     rlo__alloc_set_fault(nth, false);
-    rlo_status status =
-        rlo_run_kernel_named(engine, "Pack", named, 12, NULL, &y, 1, NULL);
+    rlo_status status = rlo_run_kernel_named(engine, "Pack", named, 12, NULL, &y, 1, NULL);
     if (status == RLO_OK) {
       status = rlo_vjp(engine, "Multiply", xs, 2, NULL, &xs[1], 1, NULL, dxs);
     }
     is_reached = rlo__alloc_tried_count() >= nth;
     rlo__alloc_set_fault(0, false);
-    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY,
-                  "allocation %lld: %s",
-                  (long long)nth,
-                  rlo_error_last()->message);
+    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "allocation %lld: %s",
+                  (long long)nth, rlo_error_last()->message);
     rlo_tensor_release(y);
     for (int32_t n = 0; n < 2; ++n) {
       rlo_tensor_release(dxs[n]);

@@ -20,8 +20,7 @@ RLO_TEST(test_gradients__every_kernel_has_one) {
   rlo_kernel_config kernels[64];
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
   int32_t count = 0;
-  expect_ok(
-      rlo_kernel_list(engine, "host", kernels, sizeof kernels[0], 64, &count));
+  expect_ok(rlo_kernel_list(engine, "host", kernels, sizeof kernels[0], 64, &count));
   ck_assert_int_gt(count, 25);
   ck_assert_int_le(count, 64);
   for (int32_t k = 0; k < count; ++k) {
@@ -54,24 +53,20 @@ RLO_TEST(test_gradients__list) {
   expect_ok(rlo_gradient_unregister(engine, "Aardvark"));
   expect_ok(rlo_gradient_list(engine, NULL, 0, 0, &count));
   ck_assert_int_eq(count, num_kernels);
-  expect_refusal(rlo_gradient_list(NULL, all, sizeof all[0], 64, &count),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_gradient_list(NULL, all, sizeof all[0], 64, &count), RLO_INVALID_ARGUMENT,
                  "'engine' is NULL");
-  expect_refusal(rlo_gradient_list(engine, NULL, sizeof all[0], 64, &count),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_gradient_list(engine, NULL, sizeof all[0], 64, &count), RLO_INVALID_ARGUMENT,
                  "'out_configs' is NULL, but its length is 64");
 }
 
 RLO_TEST(test_gradients__registry) {
   rlo_gradient_config config = multiply_config();
   rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
-  expect_refusal(rlo_gradient_find(engine, "Multiply", &old),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_gradient_find(engine, "Multiply", &old), RLO_NOT_FOUND,
                  "no gradient is registered for kernel 'Multiply'");
   expect_ok(rlo_gradient_register(engine, &config, 0, &old));
   ck_assert_ptr_null(old.kernel_name);
-  expect_refusal(rlo_gradient_register(engine, &config, 0, &old),
-                 RLO_ALREADY_EXISTS,
+  expect_refusal(rlo_gradient_register(engine, &config, 0, &old), RLO_ALREADY_EXISTS,
                  "kernel 'Multiply' has a gradient already");
   config.saved_inputs = 1;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, &old));
@@ -80,22 +75,17 @@ RLO_TEST(test_gradients__registry) {
   expect_ok(rlo_gradient_find(engine, "Multiply", &old));
   ck_assert_uint_eq(old.saved_inputs, 1);
   expect_ok(rlo_gradient_unregister(engine, "Multiply"));
-  expect_refusal(rlo_gradient_unregister(engine, "Multiply"),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_gradient_unregister(engine, "Multiply"), RLO_NOT_FOUND,
                  "no gradient is registered for kernel 'Multiply'");
   config.run = NULL;
-  expect_refusal(rlo_gradient_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_gradient_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "the gradient of kernel 'Multiply' has no function to run");
   config.kernel_name = "";
-  expect_refusal(rlo_gradient_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_gradient_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "the gradient names no kernel");
   config.struct_size = 3;
-  ck_assert_int_eq(rlo_gradient_register(engine, &config, 0, NULL),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_gradient_register(NULL, &config, 0, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_gradient_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_gradient_register(NULL, &config, 0, NULL), RLO_INVALID_ARGUMENT);
 }
 
 /* ------------------------------------------------------------------- errors */
@@ -112,30 +102,23 @@ RLO_TEST(test_gradients__wrong_arguments) {
   rlo_engine_stats before = RLO_ENGINE_STATS_INIT;
   rlo_engine_stats after = RLO_ENGINE_STATS_INIT;
   ck_assert_int_eq(rlo_engine_get_stats(engine, &before), RLO_OK);
-  expect_refusal(rlo_tape_gradients(tape, y, other, &x, 1, 0, &dx),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_tape_gradients(tape, y, other, &x, 1, 0, &dx), RLO_INVALID_ARGUMENT,
                  "dy 0 is f32[3], and its result is f32[2]; type and "
                  "dimensions must be the same");
-  expect_refusal(rlo_tape_gradients(tape, y, NULL, &other, 1, 0, &dx),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_tape_gradients(tape, y, NULL, &other, 1, 0, &dx), RLO_INVALID_ARGUMENT,
                  "no kernel that the tape recorded leads from x 0, f32[3], to "
                  "y, f32[2]");
-  ck_assert_int_eq(rlo_tape_gradients(tape, y, NULL, &x, 0, 0, &dx),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_tape_gradients(tape, NULL, NULL, &x, 1, 0, &dx),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_tape_gradients(NULL, y, NULL, &x, 1, 0, &dx),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_tape_gradients(tape, y, NULL, &x, 1, 8, &dx),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_tape_gradients(tape, y, NULL, &x, 0, 0, &dx), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_tape_gradients(tape, NULL, NULL, &x, 1, 0, &dx), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_tape_gradients(NULL, y, NULL, &x, 1, 0, &dx), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_tape_gradients(tape, y, NULL, &x, 1, 8, &dx), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_engine_get_stats(engine, &after), RLO_OK);
   ck_assert_int_eq(before.kernels_run, after.kernels_run);
   ck_assert_ptr_eq(dx, x);
   /* Unless that is no error. */
   rlo_tensor *const xs[] = {other, x};
   rlo_tensor *dxs[2] = {x, x};
-  expect_ok(rlo_tape_gradients(
-      tape, y, NULL, xs, 2, RLO_TAPE_ALLOW_UNCONNECTED, dxs));
+  expect_ok(rlo_tape_gradients(tape, y, NULL, xs, 2, RLO_TAPE_ALLOW_UNCONNECTED, dxs));
   ck_assert_ptr_null(dxs[0]);
   expect(dxs[1], FLOATS(1, 1), 2);
   /* A kernel without gradient matters only on the way. */
@@ -143,8 +126,7 @@ RLO_TEST(test_gradients__wrong_arguments) {
   expect_ok(multiply(y, y, &z));
   expect_ok(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx));
   rlo_tensor_release(dx);
-  expect_refusal(rlo_tape_gradients(tape, z, NULL, &x, 1, 0, &dx),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_tape_gradients(tape, z, NULL, &x, 1, 0, &dx), RLO_NOT_FOUND,
                  "no gradient is registered for kernel 'Multiply'");
   expect_ok(rlo_tape_end(tape));
   rlo_tensor_release(z);
@@ -175,28 +157,22 @@ RLO_TEST(test_gradients__wrong_gradients) {
   const bool wants[] = {true, false};
   config.run = give_nothing;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL));
-  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, &x, 1, wants, dxs),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, &x, 1, wants, dxs), RLO_INVALID_ARGUMENT,
                  "the gradient of kernel 'Multiply' gave nothing for input 0");
   config.run = give_too_much;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL));
-  expect_refusal(
-      rlo_vjp(engine, "Multiply", xs, 2, NULL, &x, 1, wants, dxs),
-      RLO_INVALID_ARGUMENT,
-      "the gradient of kernel 'Multiply' gave f32[4] for input 0, which is "
-      "f32[2]");
+  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, &x, 1, wants, dxs), RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Multiply' gave f32[4] for input 0, which is "
+                 "f32[2]");
   rlo_tensor *small = scalar(1);
-  expect_refusal(
-      rlo_vjp(engine, "Multiply", xs, 2, NULL, &small, 1, NULL, dxs),
-      RLO_INVALID_ARGUMENT,
-      "dy 0 is f32[], and its result is f32[2]; type and dimensions must be "
-      "the same");
-  rlo_tensor *const two[] = {x, x};
-  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, two, 2, NULL, dxs),
+  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, &small, 1, NULL, dxs),
                  RLO_INVALID_ARGUMENT,
+                 "dy 0 is f32[], and its result is f32[2]; type and dimensions must be "
+                 "the same");
+  rlo_tensor *const two[] = {x, x};
+  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, two, 2, NULL, dxs), RLO_INVALID_ARGUMENT,
                  "kernel 'Multiply' has 1 results, and there are 2 dys");
-  expect_refusal(rlo_vjp(engine, "None", xs, 2, NULL, &x, 1, NULL, dxs),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_vjp(engine, "None", xs, 2, NULL, &x, 1, NULL, dxs), RLO_NOT_FOUND,
                  "no gradient is registered for kernel 'None'");
   ck_assert_int_eq(rlo_vjp(engine, "Multiply", xs, 2, NULL, NULL, 1, NULL, dxs),
                    RLO_INVALID_ARGUMENT);
@@ -208,46 +184,35 @@ RLO_TEST(test_gradients__wrong_gradients) {
 RLO_TEST(test_gradients__wrong_adjoints) {
   rlo_tensor *dy = tensor(DIMS(2), 1, FLOATS(1, 2));
   rlo_tensor *dx = NULL;
-  rlo_attribute items[] = {rlo_attribute_string("adjoint_of", "Reverse"),
-                           rlo_attribute_i64("adjoint_input", 0),
-                           rlo_attribute_i64s("adjoint_dims", DIMS(1, 2), 2),
-                           rlo_attribute_i64s("dims", DIMS(0), 1)};
+  rlo_attribute items[] = {
+      rlo_attribute_string("adjoint_of", "Reverse"), rlo_attribute_i64("adjoint_input", 0),
+      rlo_attribute_i64s("adjoint_dims", DIMS(1, 2), 2), rlo_attribute_i64s("dims", DIMS(0), 1)};
   const rlo_attributes attributes = {items, 4};
-  expect_ok(
-      rlo_run_kernel(engine, "MoveAdjoint", &dy, 1, &attributes, &dx, 1, NULL));
+  expect_ok(rlo_run_kernel(engine, "MoveAdjoint", &dy, 1, &attributes, &dx, 1, NULL));
   expect(dx, FLOATS(2, 1), 2);
 
   const struct {
     rlo_attribute item;
     int32_t number;
     rlo_status status;
-  } cases[] = {
-      {rlo_attribute_string("adjoint_of", "None"), 0, RLO_NOT_FOUND},
-      {rlo_attribute_string("adjoint_of", "AddN"), 0, RLO_NOT_FOUND},
-      {rlo_attribute_i64("adjoint_of", 1), 0, RLO_INVALID_ARGUMENT},
-      {rlo_attribute_i64("adjoint_input", 1), 1, RLO_OUT_OF_RANGE},
-      {rlo_attribute_i64("adjoint_input", -1), 1, RLO_OUT_OF_RANGE},
-      {rlo_attribute_i64s("adjoint_dims", DIMS(2, 2), 2),
-       2,
-       RLO_INVALID_ARGUMENT},
-      {rlo_attribute_i64s("adjoint_dims", DIMS(1, 2, 1, 2), 4),
-       2,
-       RLO_INVALID_ARGUMENT},
-      {rlo_attribute_i64s("adjoint_dims", DIMS(1, 3), 2),
-       2,
-       RLO_INVALID_ARGUMENT},
-      {rlo_attribute_i64s("adjoint_dims", NULL, 0), 2, RLO_INVALID_ARGUMENT},
-      {rlo_attribute_i64s("axes", DIMS(0), 1), 3, RLO_INVALID_ARGUMENT},
-      {rlo_attribute_i64s(NULL, DIMS(0), 1), 3, RLO_INVALID_ARGUMENT},
-      {rlo_attribute_i64s("dims", DIMS(1), 1), 3, RLO_OUT_OF_RANGE}};
+  } cases[] = {{rlo_attribute_string("adjoint_of", "None"), 0, RLO_NOT_FOUND},
+               {rlo_attribute_string("adjoint_of", "AddN"), 0, RLO_NOT_FOUND},
+               {rlo_attribute_i64("adjoint_of", 1), 0, RLO_INVALID_ARGUMENT},
+               {rlo_attribute_i64("adjoint_input", 1), 1, RLO_OUT_OF_RANGE},
+               {rlo_attribute_i64("adjoint_input", -1), 1, RLO_OUT_OF_RANGE},
+               {rlo_attribute_i64s("adjoint_dims", DIMS(2, 2), 2), 2, RLO_INVALID_ARGUMENT},
+               {rlo_attribute_i64s("adjoint_dims", DIMS(1, 2, 1, 2), 4), 2, RLO_INVALID_ARGUMENT},
+               {rlo_attribute_i64s("adjoint_dims", DIMS(1, 3), 2), 2, RLO_INVALID_ARGUMENT},
+               {rlo_attribute_i64s("adjoint_dims", NULL, 0), 2, RLO_INVALID_ARGUMENT},
+               {rlo_attribute_i64s("axes", DIMS(0), 1), 3, RLO_INVALID_ARGUMENT},
+               {rlo_attribute_i64s(NULL, DIMS(0), 1), 3, RLO_INVALID_ARGUMENT},
+               {rlo_attribute_i64s("dims", DIMS(1), 1), 3, RLO_OUT_OF_RANGE}};
 
   for (int32_t k = 0; k < COUNT(cases); ++k) {
     rlo_attribute kept = items[cases[k].number];
     items[cases[k].number] = cases[k].item;
-    rlo_status status = rlo_run_kernel(
-        engine, "MoveAdjoint", &dy, 1, &attributes, &dx, 1, NULL);
-    ck_assert_msg(
-        status == cases[k].status, "case %d: %s", k, rlo_status_name(status));
+    rlo_status status = rlo_run_kernel(engine, "MoveAdjoint", &dy, 1, &attributes, &dx, 1, NULL);
+    ck_assert_msg(status == cases[k].status, "case %d: %s", k, rlo_status_name(status));
     items[cases[k].number] = kept;
   }
   rlo_tensor_release(dy);
@@ -260,8 +225,7 @@ static void *derive_much(void *payload) {
   for (int round = 0; round < 50; ++round) {
     rlo_tensor *y = NULL;
     rlo_tensor *dx = NULL;
-    expect_ok(
-        rlo_value_and_gradients(engine, cube, NULL, &x, 1, NULL, 0, &y, &dx));
+    expect_ok(rlo_value_and_gradients(engine, cube, NULL, &x, 1, NULL, 0, &y, &dx));
     expect(y, FLOATS(8, -27), 2);
     expect(dx, FLOATS(12, 27), 2);
   }
@@ -296,11 +260,9 @@ typedef struct stranger {
 static void *use_anothers_tape(void *payload) {
   const stranger *s = payload;
   rlo_tensor *dx = NULL;
-  expect_refusal(rlo_tape_gradients(s->tape, s->x, NULL, &s->x, 1, 0, &dx),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_tape_gradients(s->tape, s->x, NULL, &s->x, 1, 0, &dx), RLO_INVALID_ARGUMENT,
                  "gradients: the tape was begun by another thread");
-  expect_refusal(rlo_tape_end(s->tape),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_tape_end(s->tape), RLO_INVALID_ARGUMENT,
                  "ending a tape: the tape was begun by another thread");
   return NULL;
 }
@@ -316,10 +278,7 @@ RLO_TEST(test_gradients__another_threads_tape) {
 }
 
 /* split, mirror, gather and join: a way through every rule. */
-static rlo_status winding(rlo_engine *e,
-                          rlo_tensor *const *xs,
-                          int32_t count,
-                          rlo_tensor **out_y,
+static rlo_status winding(rlo_engine *e, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                           void *payload) {
   (void)e;
   (void)count;
@@ -327,8 +286,7 @@ static rlo_status winding(rlo_engine *e,
   rlo_tensor *t[6] = {NULL};
   rlo_status status = rlo_op_split(xs[0], DIMS(1, 2), 2, 0, t);
   if (status == RLO_OK) {
-    status =
-        rlo_op_mirror_pad(t[1], DIMS(1), DIMS(1), RLO_MIRROR_SYMMETRIC, &t[2]);
+    status = rlo_op_mirror_pad(t[1], DIMS(1), DIMS(1), RLO_MIRROR_SYMMETRIC, &t[2]);
   }
   if (status == RLO_OK) {
     status = rlo_op_gather(xs[0], indices, 0, 0, &t[3]);
@@ -341,8 +299,7 @@ static rlo_status winding(rlo_engine *e,
     status = rlo_op_add_n(parts, 3, &t[5]);
   }
   if (status == RLO_OK) {
-    status = rlo_custom_gradient(
-        e, "last", copy_forward, one_more, NULL, &t[5], 1, out_y, 1);
+    status = rlo_custom_gradient(e, "last", copy_forward, one_more, NULL, &t[5], 1, out_y, 1);
   }
   for (int k = 0; k < 6; ++k) {
     rlo_tensor_release(t[k]);
@@ -364,8 +321,7 @@ RLO_TEST(test_gradients__no_memory) {
     rlo_tensor *y = NULL;
     rlo_tensor *dxs[2] = {NULL};
     rlo__alloc_set_fault(nth, false);
-    rlo_status status = rlo_value_and_gradients(
-        engine, winding, indices, xs, 2, NULL, 0, &y, dxs);
+    rlo_status status = rlo_value_and_gradients(engine, winding, indices, xs, 2, NULL, 0, &y, dxs);
     is_reached = rlo__alloc_tried_count() >= nth;
     rlo__alloc_set_fault(0, false);
     if (status == RLO_OK) {

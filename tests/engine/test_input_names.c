@@ -21,23 +21,17 @@ RLO_TEST(test_input_names__of_built_in_kernels) {
     const char *kernel;
     const char *names[2];
   } others[] = {
-      {"AddN", {"inputs", NULL}},
-      {"Concat", {"inputs", NULL}},
-      {"ConcatV2", {"inputs", NULL}},
-      {"ExpandDims", {"input", NULL}},
-      {"GatherV2", {"x", "indices"}},
-      {"MoveAdjoint", {"dys", NULL}},
-      {"Pack", {"inputs", NULL}},
-      {"PadV2", {"x", "value"}},
-      {"Unpack", {"value", NULL}},
-      {"UnsortedSegmentSum", {"x", "segment_ids"}},
+      {"AddN", {"inputs", NULL}},     {"Concat", {"inputs", NULL}},
+      {"ConcatV2", {"inputs", NULL}}, {"ExpandDims", {"input", NULL}},
+      {"GatherV2", {"x", "indices"}}, {"MoveAdjoint", {"dys", NULL}},
+      {"Pack", {"inputs", NULL}},     {"PadV2", {"x", "value"}},
+      {"Unpack", {"value", NULL}},    {"UnsortedSegmentSum", {"x", "segment_ids"}},
   };
 
   rlo_kernel_config kernels[64];
   int32_t count = 0;
   int32_t num_found = 0;
-  expect_ok(
-      rlo_kernel_list(engine, "host", kernels, sizeof kernels[0], 64, &count));
+  expect_ok(rlo_kernel_list(engine, "host", kernels, sizeof kernels[0], 64, &count));
   ck_assert_int_le(count, 64);
   for (int32_t k = 0; k < count; ++k) {
     const char *names[2] = {"x", NULL};
@@ -56,18 +50,13 @@ RLO_TEST(test_input_names__of_built_in_kernels) {
 }
 
 /* Runs it by name and compares s32 results. */
-static void expect_named(const char *kernel,
-                         const rlo_named_tensor *inputs,
-                         int32_t num_inputs,
-                         const rlo_attribute *items,
-                         int32_t num_items,
-                         const int32_t *wanted,
+static void expect_named(const char *kernel, const rlo_named_tensor *inputs, int32_t num_inputs,
+                         const rlo_attribute *items, int32_t num_items, const int32_t *wanted,
                          int32_t count) {
   const rlo_attributes attributes = {items, num_items};
   rlo_tensor *y = NULL;
   int32_t got[16];
-  expect_ok(rlo_run_kernel_named(
-      engine, kernel, inputs, num_inputs, &attributes, &y, 1, NULL));
+  expect_ok(rlo_run_kernel_named(engine, kernel, inputs, num_inputs, &attributes, &y, 1, NULL));
   ck_assert_int_eq(rlo_tensor_bytes(y), 4 * count);
   expect_ok(rlo_tensor_read(y, got, 4 * count));
   ck_assert_mem_eq(got, wanted, 4 * (size_t)count);
@@ -80,44 +69,18 @@ RLO_TEST(test_input_names__in_any_order) {
   rlo_tensor *one = indices_of(NULL, 0, (const int32_t[]){7});
   rlo_tensor *row = count_up(DIMS(2), 1);
   const int32_t gathered[] = {4, 5, 0, 1};
-  expect_named("GatherV2",
-               (rlo_named_tensor[]){{"indices", ids}, {"x", x}},
-               2,
-               NULL,
-               0,
-               gathered,
+  expect_named("GatherV2", (rlo_named_tensor[]){{"indices", ids}, {"x", x}}, 2, NULL, 0, gathered,
                4);
-  expect_named("GatherV2",
-               (rlo_named_tensor[]){{"x", x}, {"indices", ids}},
-               2,
-               NULL,
-               0,
-               gathered,
+  expect_named("GatherV2", (rlo_named_tensor[]){{"x", x}, {"indices", ids}}, 2, NULL, 0, gathered,
                4);
   const rlo_attribute paddings = rlo_attribute_i64s("paddings", DIMS(1, 0), 2);
-  expect_named("PadV2",
-               (rlo_named_tensor[]){{"value", one}, {"x", row}},
-               2,
-               &paddings,
-               1,
-               (const int32_t[]){7, 0, 1},
-               3);
-  expect_named("PadV2",
-               (rlo_named_tensor[]){{"x", row}},
-               1,
-               &paddings,
-               1,
-               (const int32_t[]){0, 0, 1},
-               3);
+  expect_named("PadV2", (rlo_named_tensor[]){{"value", one}, {"x", row}}, 2, &paddings, 1,
+               (const int32_t[]){7, 0, 1}, 3);
+  expect_named("PadV2", (rlo_named_tensor[]){{"x", row}}, 1, &paddings, 1,
+               (const int32_t[]){0, 0, 1}, 3);
   /* Those that share a name keep their order. */
-  expect_named(
-      "ConcatV2",
-      (rlo_named_tensor[]){{"inputs", ids}, {"inputs", row}, {"inputs", ids}},
-      3,
-      NULL,
-      0,
-      (const int32_t[]){2, 0, 0, 1, 2, 0},
-      6);
+  expect_named("ConcatV2", (rlo_named_tensor[]){{"inputs", ids}, {"inputs", row}, {"inputs", ids}},
+               3, NULL, 0, (const int32_t[]){2, 0, 0, 1, 2, 0}, 6);
   rlo_tensor_release(row);
   rlo_tensor_release(one);
   rlo_tensor_release(ids);
@@ -126,25 +89,20 @@ RLO_TEST(test_input_names__in_any_order) {
 
 RLO_TEST(test_input_names__places) {
   int32_t places[3] = {-1, -1, -1};
-  expect_ok(rlo_kernel_place_inputs(
-      engine, "UnsortedSegmentSum", NAMES("segment_ids", "x"), 2, places));
+  expect_ok(
+      rlo_kernel_place_inputs(engine, "UnsortedSegmentSum", NAMES("segment_ids", "x"), 2, places));
   ck_assert_int_eq(places[0], 1);
   ck_assert_int_eq(places[1], 0);
-  expect_ok(rlo_kernel_place_inputs(
-      engine, "Pack", NAMES("inputs", "inputs", "inputs"), 3, places));
+  expect_ok(
+      rlo_kernel_place_inputs(engine, "Pack", NAMES("inputs", "inputs", "inputs"), 3, places));
   for (int32_t n = 0; n < 3; ++n) {
     ck_assert_int_eq(places[n], n);
   }
-  ck_assert_int_eq(
-      rlo_kernel_place_inputs(engine, "None", NAMES("x"), 1, places),
-      RLO_NOT_FOUND);
-  ck_assert_int_eq(rlo_kernel_place_inputs(NULL, "Pack", NULL, 0, places),
+  ck_assert_int_eq(rlo_kernel_place_inputs(engine, "None", NAMES("x"), 1, places), RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_kernel_place_inputs(NULL, "Pack", NULL, 0, places), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_kernel_place_inputs(engine, "Pack", NULL, 1, places), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_kernel_place_inputs(engine, "Pack", NAMES("inputs"), 1, NULL),
                    RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_kernel_place_inputs(engine, "Pack", NULL, 1, places),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(
-      rlo_kernel_place_inputs(engine, "Pack", NAMES("inputs"), 1, NULL),
-      RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_input_names__wrong_names) {
@@ -205,15 +163,11 @@ RLO_TEST(test_input_names__wrong_names) {
       inputs[n] = (rlo_named_tensor){cases[k].names[n], x};
     }
     expect_refusal(
-        rlo_run_kernel_named(
-            engine, cases[k].kernel, inputs, cases[k].count, NULL, &y, 1, NULL),
-        RLO_INVALID_ARGUMENT,
-        cases[k].why);
+        rlo_run_kernel_named(engine, cases[k].kernel, inputs, cases[k].count, NULL, &y, 1, NULL),
+        RLO_INVALID_ARGUMENT, cases[k].why);
     expect_refusal(
-        rlo_kernel_place_inputs(
-            engine, cases[k].kernel, cases[k].names, cases[k].count, places),
-        RLO_INVALID_ARGUMENT,
-        cases[k].why);
+        rlo_kernel_place_inputs(engine, cases[k].kernel, cases[k].names, cases[k].count, places),
+        RLO_INVALID_ARGUMENT, cases[k].why);
     ck_assert_ptr_null(y);
   }
   rlo_tensor_release(x);
@@ -225,11 +179,9 @@ RLO_TEST(test_input_names__in_messages) {
   rlo_tensor *x = count_up(DIMS(3, 2), 2);
   rlo_tensor *floats = tensor(DIMS(2), 1, FLOATS(1, 2));
   rlo_tensor *row = count_up(DIMS(2), 1);
-  static const rlo_attribute batch[] = {
-      {"batch_dims", RLO_ATTRIBUTE_I64, 1, {.i64 = 1}},
-      {"axis", RLO_ATTRIBUTE_I64, 1, {.i64 = 1}}};
-  static const rlo_attribute segments[] = {
-      {"num_segments", RLO_ATTRIBUTE_I64, 1, {.i64 = 4}}};
+  static const rlo_attribute batch[] = {{"batch_dims", RLO_ATTRIBUTE_I64, 1, {.i64 = 1}},
+                                        {"axis", RLO_ATTRIBUTE_I64, 1, {.i64 = 1}}};
+  static const rlo_attribute segments[] = {{"num_segments", RLO_ATTRIBUTE_I64, 1, {.i64 = 4}}};
 
   const struct {
     const char *kernel;
@@ -238,27 +190,15 @@ RLO_TEST(test_input_names__in_messages) {
     rlo_attributes attributes;
     const char *why;
   } cases[] = {
-      {"GatherV2",
-       {x},
-       1,
-       {NULL, 0},
-       "kernel 'GatherV2' has 1 input; it takes 2: 'x', 'indices'"},
+      {"GatherV2", {x}, 1, {NULL, 0}, "kernel 'GatherV2' has 1 input; it takes 2: 'x', 'indices'"},
       {"PadV2",
        {x, x, x},
        3,
        {NULL, 0},
        "kernel 'PadV2' has 3 inputs; it takes 1 to 2: 'x', 'value' (may be "
        "left out)"},
-      {"GatherV2",
-       {x, NULL},
-       2,
-       {NULL, 0},
-       "kernel 'GatherV2': input 'indices' is NULL"},
-      {"Pack",
-       {x, x, NULL},
-       3,
-       {NULL, 0},
-       "kernel 'Pack': input 'inputs[2]' is NULL"},
+      {"GatherV2", {x, NULL}, 2, {NULL, 0}, "kernel 'GatherV2': input 'indices' is NULL"},
+      {"Pack", {x, x, NULL}, 3, {NULL, 0}, "kernel 'Pack': input 'inputs[2]' is NULL"},
       {"GatherV2",
        {x, floats},
        2,
@@ -299,16 +239,9 @@ RLO_TEST(test_input_names__in_messages) {
 
   for (int32_t k = 0; k < COUNT(cases); ++k) {
     rlo_tensor *y = NULL;
-    expect_refusal(rlo_run_kernel(engine,
-                                  cases[k].kernel,
-                                  cases[k].inputs,
-                                  cases[k].count,
-                                  &cases[k].attributes,
-                                  &y,
-                                  1,
-                                  NULL),
-                   RLO_INVALID_ARGUMENT,
-                   cases[k].why);
+    expect_refusal(rlo_run_kernel(engine, cases[k].kernel, cases[k].inputs, cases[k].count,
+                                  &cases[k].attributes, &y, 1, NULL),
+                   RLO_INVALID_ARGUMENT, cases[k].why);
   }
   /* Shapes that are not valid. */
   rlo_shape bad = test_shape_of("s32[2]");
@@ -317,15 +250,12 @@ RLO_TEST(test_input_names__in_messages) {
   const rlo_shape *const half[] = {rlo_tensor_shape(x), NULL};
   rlo_shape result;
   int32_t count = 0;
-  rlo_status status =
-      rlo_infer_kernel(engine, "GatherV2", shapes, 2, NULL, &result, 1, &count);
+  rlo_status status = rlo_infer_kernel(engine, "GatherV2", shapes, 2, NULL, &result, 1, &count);
   const char *begin = "GatherV2: input 'indices': ";
   ck_assert_int_ne(status, RLO_OK);
   ck_assert_int_eq(strncmp(rlo_error_last()->message, begin, strlen(begin)), 0);
-  expect_refusal(
-      rlo_infer_kernel(engine, "GatherV2", half, 2, NULL, &result, 1, &count),
-      RLO_INVALID_ARGUMENT,
-      "kernel 'GatherV2': input 'indices' is NULL");
+  expect_refusal(rlo_infer_kernel(engine, "GatherV2", half, 2, NULL, &result, 1, &count),
+                 RLO_INVALID_ARGUMENT, "kernel 'GatherV2': input 'indices' is NULL");
   rlo_tensor_release(row);
   rlo_tensor_release(floats);
   rlo_tensor_release(x);
@@ -384,10 +314,8 @@ RLO_TEST(test_input_names__of_a_kernel_of_ones_own) {
   rlo_tensor *const placed[] = {z, x};
   expect_ok(rlo_run_kernel(engine, "Choose", placed, 2, NULL, &y, 1, NULL));
   expect(y, FLOATS(1), 1);
-  expect_refusal(
-      rlo_run_kernel_named(engine, "Choose", both + 1, 1, NULL, &y, 1, NULL),
-      RLO_NOT_FOUND,
-      "kernel 'Choose': the call has no input 'second'");
+  expect_refusal(rlo_run_kernel_named(engine, "Choose", both + 1, 1, NULL, &y, 1, NULL),
+                 RLO_NOT_FOUND, "kernel 'Choose': the call has no input 'second'");
   /* What was found can be registered again, elsewhere as well. */
   rlo_engine *other = NULL;
   expect_ok(rlo_engine_create(NULL, &other));
@@ -405,18 +333,15 @@ RLO_TEST(test_input_names__a_kernel_without_names) {
   expect_ok(multiply(x, x, &y));
   expect(y, FLOATS(9), 1);
   const rlo_named_tensor named[] = {{"a", x}, {"b", x}};
-  expect_refusal(
-      rlo_run_kernel_named(engine, "Multiply", named, 2, NULL, &y, 1, NULL),
-      RLO_INVALID_ARGUMENT,
-      "kernel 'Multiply' for backend 'host' gives its inputs no names; pass "
-      "them by place");
+  expect_refusal(rlo_run_kernel_named(engine, "Multiply", named, 2, NULL, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT,
+                 "kernel 'Multiply' for backend 'host' gives its inputs no names; pass "
+                 "them by place");
   rlo_tensor *const one[] = {x, NULL};
   expect_refusal(rlo_run_kernel(engine, "Multiply", one, 1, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'Multiply' has 1 input; it takes 2");
+                 RLO_INVALID_ARGUMENT, "kernel 'Multiply' has 1 input; it takes 2");
   expect_refusal(rlo_run_kernel(engine, "Multiply", one, 2, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "kernel 'Multiply': input 1 is NULL");
+                 RLO_INVALID_ARGUMENT, "kernel 'Multiply': input 1 is NULL");
   rlo_tensor_release(x);
 }
 
@@ -427,17 +352,9 @@ RLO_TEST(test_input_names__wrong_configs) {
     const char *output;
     const char *why;
   } cases[] = {
-      {{"a", "a"},
-       2,
-       2,
-       NULL,
-       "kernel 'Choose': two of its inputs are named 'a'"},
+      {{"a", "a"}, 2, 2, NULL, "kernel 'Choose': two of its inputs are named 'a'"},
       {{"a", ""}, 2, 2, NULL, "kernel 'Choose': name 1 of its inputs is empty"},
-      {{"a", NULL},
-       2,
-       2,
-       NULL,
-       "kernel 'Choose': name 1 of its inputs is NULL"},
+      {{"a", NULL}, 2, 2, NULL, "kernel 'Choose': name 1 of its inputs is NULL"},
       {{"a"},
        1,
        2,
@@ -450,16 +367,8 @@ RLO_TEST(test_input_names__wrong_configs) {
        NULL,
        "kernel 'Choose' takes up to 2 inputs and names 3 of them; it names all "
        "or none"},
-      {{"a", "b"},
-       -1,
-       2,
-       NULL,
-       "kernel 'Choose': -1 names of its inputs without a list of them"},
-      {{"a", "b"},
-       2,
-       2,
-       "b",
-       "kernel 'Choose': an input and a result are named 'b'"},
+      {{"a", "b"}, -1, 2, NULL, "kernel 'Choose': -1 names of its inputs without a list of them"},
+      {{"a", "b"}, 2, 2, "b", "kernel 'Choose': an input and a result are named 'b'"},
   };
 
   for (int32_t k = 0; k < COUNT(cases); ++k) {
@@ -467,13 +376,11 @@ RLO_TEST(test_input_names__wrong_configs) {
     config.max_inputs = cases[k].max_inputs;
     config.output_names = &cases[k].output;
     config.num_output_names = cases[k].output != NULL;
-    expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                   RLO_INVALID_ARGUMENT,
+    expect_refusal(rlo_kernel_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                    cases[k].why);
   }
   rlo_kernel_config config = config_named(NULL, 2);
-  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_kernel_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "kernel 'Choose': 2 names of its inputs without a list of "
                  "them");
   /* The last of an unlimited number stands for the rest. */

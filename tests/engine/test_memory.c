@@ -24,19 +24,14 @@ static rlo_memory_info memory_of(const char *backend_name) {
   return info;
 }
 
-static void expect_held(const char *backend_name,
-                        int64_t tensors,
-                        int64_t buffers,
-                        int64_t bytes) {
+static void expect_held(const char *backend_name, int64_t tensors, int64_t buffers, int64_t bytes) {
   const rlo_memory_info info = memory_of(backend_name);
   ck_assert_int_eq(info.tensors, tensors);
   ck_assert_int_eq(info.buffers, buffers);
   ck_assert_int_eq(info.bytes, bytes);
 }
 
-static void expect_peaks(const char *backend_name,
-                         int64_t tensors,
-                         int64_t buffers,
+static void expect_peaks(const char *backend_name, int64_t tensors, int64_t buffers,
                          int64_t bytes) {
   const rlo_memory_info info = memory_of(backend_name);
   ck_assert_int_eq(info.peak_tensors, tensors);
@@ -131,16 +126,12 @@ RLO_TEST(test_memory__of_pending_results) {
 
 RLO_TEST(test_memory__refusals) {
   rlo_memory_info info = RLO_MEMORY_INFO_INIT;
-  expect_refusal(rlo_engine_get_memory(NULL, NULL, &info),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_engine_get_memory(NULL, NULL, &info), RLO_INVALID_ARGUMENT,
                  "'engine' is NULL");
-  expect_refusal(rlo_engine_get_memory(engine, NULL, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_engine_get_memory(engine, NULL, NULL), RLO_INVALID_ARGUMENT,
                  "'out_info' is NULL");
-  expect_refusal(rlo_engine_get_memory(engine, "gpu", &info),
-                 RLO_NOT_FOUND,
-                 context != NULL
-                     ? "there is no backend 'gpu'; there is 'opencl', 'host'"
-                     : "there is no backend 'gpu'; there is 'host'");
+  expect_refusal(rlo_engine_get_memory(engine, "gpu", &info), RLO_NOT_FOUND,
+                 context != NULL ? "there is no backend 'gpu'; there is 'opencl', 'host'"
+                                 : "there is no backend 'gpu'; there is 'host'");
   rlo_engine_reset_peaks(NULL);
 }

@@ -58,8 +58,7 @@ static void note(const rlo_profile_entry *entry, void *payload) {
   if (entry->num_outputs > 0) {
     s->output = *entry->output_shapes[0];
   }
-  s->has_device_time = rlo_profile_device_time(
-                           entry, &s->device_begin_ns, &s->device_ns) == RLO_OK;
+  s->has_device_time = rlo_profile_device_time(entry, &s->device_begin_ns, &s->device_ns) == RLO_OK;
 }
 
 static void open_profile(void) {
@@ -69,10 +68,7 @@ static void open_profile(void) {
 
 /* A run, by its number, that is as named; the host's time is there, and the
  * device's if the kernel used it. */
-static const seen *run_of(int32_t index,
-                          const char *name,
-                          const char *backend,
-                          int32_t depth) {
+static const seen *run_of(int32_t index, const char *name, const char *backend, int32_t depth) {
   ck_assert_int_lt(index, num_runs);
   const seen *s = &runs[index];
   const rlo_profile_entry *entry = &s->entry;
@@ -82,8 +78,7 @@ static const seen *run_of(int32_t index,
   ck_assert(!entry->is_cut);
   ck_assert_int_ge(entry->begin_ns, 0);
   ck_assert_int_ge(entry->host_ns, 0);
-  ck_assert_int_eq(s->has_device_time,
-                   context != NULL && entry->num_events > 0);
+  ck_assert_int_eq(s->has_device_time, context != NULL && entry->num_events > 0);
   ck_assert_int_eq(s->device_ns > 0, s->has_device_time);
   if (entry->num_events > 0) {
     ck_assert_int_ge(entry->enqueue_ns, entry->begin_ns);
@@ -200,8 +195,7 @@ RLO_TEST(test_profile__runs_within_a_run) {
   ck_assert_int_eq(outer->num_events, 0);
   ck_assert_int_ge(inner->begin_ns, outer->begin_ns);
   /* Each is rounded to a nanosecond. */
-  ck_assert_int_le(inner->begin_ns + inner->host_ns,
-                   outer->begin_ns + outer->host_ns + 2);
+  ck_assert_int_le(inner->begin_ns + inner->host_ns, outer->begin_ns + outer->host_ns + 2);
   (void)run_of(3, "chain", BACKEND, 0);
   rlo_chain_release(chain);
   rlo_tensor_release(x);
@@ -257,11 +251,9 @@ RLO_TEST(test_profile__without_measuring) {
 /* A profile must not begin or end within its own calls. */
 static void begin_within(const rlo_profile_entry *entry, void *payload) {
   (void)entry;
-  expect_refusal(rlo_profile_begin(payload, note, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_profile_begin(payload, note, NULL), RLO_INVALID_ARGUMENT,
                  "a profile begins or ends within a call of its function");
-  expect_refusal(rlo_profile_end(payload),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_profile_end(payload), RLO_INVALID_ARGUMENT,
                  "a profile begins or ends within a call of its function");
 }
 
@@ -269,24 +261,15 @@ RLO_TEST(test_profile__refusals) {
   const rlo_profile_entry none = {.name = "Reverse"};
   int64_t ns = 7;
   begin(false);
-  expect_refusal(rlo_profile_begin(NULL, note, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "'engine' is NULL");
-  expect_refusal(rlo_profile_begin(engine, NULL, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "'on_run' is NULL");
-  expect_refusal(rlo_profile_end(engine),
-                 RLO_NOT_FOUND,
-                 "no profile of the engine is open");
+  expect_refusal(rlo_profile_begin(NULL, note, NULL), RLO_INVALID_ARGUMENT, "'engine' is NULL");
+  expect_refusal(rlo_profile_begin(engine, NULL, NULL), RLO_INVALID_ARGUMENT, "'on_run' is NULL");
+  expect_refusal(rlo_profile_end(engine), RLO_NOT_FOUND, "no profile of the engine is open");
   open_profile();
-  expect_refusal(rlo_profile_begin(engine, note, NULL),
-                 RLO_ALREADY_EXISTS,
+  expect_refusal(rlo_profile_begin(engine, note, NULL), RLO_ALREADY_EXISTS,
                  "a profile of the engine is open already; end it first");
-  expect_refusal(
-      rlo_profile_end(NULL), RLO_INVALID_ARGUMENT, "'engine' is NULL");
+  expect_refusal(rlo_profile_end(NULL), RLO_INVALID_ARGUMENT, "'engine' is NULL");
   expect_ok(rlo_profile_end(engine));
-  expect_refusal(rlo_profile_device_time(&none, &ns, &ns),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo_profile_device_time(&none, &ns, &ns), RLO_NOT_FOUND,
                  "the device has not measured the 0 commands of 'Reverse'");
   ck_assert_int_eq(ns, 7);
   rlo_tensor *x = tensor(DIMS(3), 1, counted);
@@ -361,14 +344,7 @@ static rlo_status copy_on_queue(rlo_kernel_call *call, void *payload) {
     }
   }
   if (status == RLO_OK) {
-    status = rlo_enqueue(c->plan,
-                         c->queue,
-                         buffers[0],
-                         offsets[0],
-                         buffers[1],
-                         offsets[1],
-                         0,
-                         NULL,
+    status = rlo_enqueue(c->plan, c->queue, buffers[0], offsets[0], buffers[1], offsets[1], 0, NULL,
                          &done);
   }
   if (status == RLO_OK) {
@@ -385,10 +361,8 @@ static void make_copier(copier *c, cl_command_queue_properties properties) {
   expect_ok(rlo_shape_make(RLO_DTYPE_F32, DIMS(3), 1, &shape));
   expect_ok(rlo_relayout_lower(&shape, &shape, NULL, &problem));
   expect_ok(rlo_plan_create(context, &problem, NULL, &c->plan));
-  c->queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                  rlo_context_cl_device(context),
-                                  properties,
-                                  &code);
+  c->queue = clCreateCommandQueue(rlo_context_cl_context(context), rlo_context_cl_device(context),
+                                  properties, &code);
   ck_assert_int_eq(code, CL_SUCCESS);
 }
 

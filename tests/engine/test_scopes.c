@@ -45,8 +45,7 @@ RLO_TEST(test_scopes__release_what_nobody_kept) {
   rlo_tensor *ones = NULL;
   expect_ok(rlo_op_unstack(before, 0, 2, parts));
   expect_ok(rlo_tensor_view(x, rlo_tensor_shape(x), &view));
-  expect_ok(rlo_tensor_create_constant(
-      engine, rlo_tensor_shape(x), RLO_DTYPE_ONE, &ones));
+  expect_ok(rlo_tensor_create_constant(engine, rlo_tensor_shape(x), RLO_DTYPE_ONE, &ones));
   expect_live(7);
   expect_ok(rlo_scope_keep(scope, turned));
   expect_ok(rlo_scope_end(scope));
@@ -188,9 +187,7 @@ RLO_TEST(test_scopes__without_memory) {
   "began it"
 
 static void end_elsewhere(void *payload) {
-  expect_refusal(rlo_scope_end(payload),
-                 RLO_INVALID_ARGUMENT,
-                 "ending a scope: " NOT_OPEN);
+  expect_refusal(rlo_scope_end(payload), RLO_INVALID_ARGUMENT, "ending a scope: " NOT_OPEN);
 }
 
 RLO_TEST(test_scopes__refusals) {
@@ -198,17 +195,11 @@ RLO_TEST(test_scopes__refusals) {
   rlo_scope *inner = open_scope();
   rlo_scope *none = NULL;
   rlo_tensor *x = tensor(DIMS(1), 1, FLOATS(1));
-  expect_refusal(
-      rlo_scope_begin(NULL, &none), RLO_INVALID_ARGUMENT, "'engine' is NULL");
-  expect_refusal(rlo_scope_begin(engine, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "'out_scope' is NULL");
-  expect_refusal(
-      rlo_scope_keep(NULL, x), RLO_INVALID_ARGUMENT, "'scope' is NULL");
-  expect_refusal(
-      rlo_scope_keep(inner, NULL), RLO_INVALID_ARGUMENT, "'tensor' is NULL");
-  expect_refusal(rlo_scope_end(outer),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_scope_begin(NULL, &none), RLO_INVALID_ARGUMENT, "'engine' is NULL");
+  expect_refusal(rlo_scope_begin(engine, NULL), RLO_INVALID_ARGUMENT, "'out_scope' is NULL");
+  expect_refusal(rlo_scope_keep(NULL, x), RLO_INVALID_ARGUMENT, "'scope' is NULL");
+  expect_refusal(rlo_scope_keep(inner, NULL), RLO_INVALID_ARGUMENT, "'tensor' is NULL");
+  expect_refusal(rlo_scope_end(outer), RLO_INVALID_ARGUMENT,
                  "ending a scope: one that was begun within it is still open; "
                  "end that first");
   rlo__thread thread;
@@ -216,8 +207,7 @@ RLO_TEST(test_scopes__refusals) {
   rlo__thread_join(&thread);
   expect_live(1);
   expect_ok(rlo_scope_end(inner));
-  expect_refusal(
-      rlo_scope_end(inner), RLO_INVALID_ARGUMENT, "ending a scope: " NOT_OPEN);
+  expect_refusal(rlo_scope_end(inner), RLO_INVALID_ARGUMENT, "ending a scope: " NOT_OPEN);
   expect_ok(rlo_scope_end(outer));
 }
 
@@ -229,8 +219,7 @@ RLO_TEST(test_scopes__of_two_engines) {
   expect_ok(rlo_engine_create(NULL, &second));
   expect_ok(rlo_scope_begin(second, &there));
   rlo_tensor *x = tensor(DIMS(1), 1, FLOATS(1));
-  expect_refusal(rlo_scope_keep(there, x),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_scope_keep(there, x), RLO_INVALID_ARGUMENT,
                  "keeping a tensor: it is of another engine than the scope");
   expect_ok(rlo_scope_end(here));
   expect_live(0);
@@ -316,10 +305,8 @@ RLO_LOOP_TEST(test_scopes__that_a_kernel_leaves_open, 0, 4) {
   register_scoped(&s);
   rlo_tensor *x = tensor(DIMS(2), 1, FLOATS(1, 2));
   rlo_tensor *y = NULL;
-  rlo_status status =
-      rlo_run_kernel(engine, "Scoped", &x, 1, NULL, &y, 1, NULL);
-  expect_refusal(status,
-                 s.fails ? RLO_CANCELLED : RLO_INVALID_ARGUMENT,
+  rlo_status status = rlo_run_kernel(engine, "Scoped", &x, 1, NULL, &y, 1, NULL);
+  expect_refusal(status, s.fails ? RLO_CANCELLED : RLO_INVALID_ARGUMENT,
                  s.fails ? "as told"
                          : "a function that this call has called left a scope "
                            "open");
@@ -408,11 +395,8 @@ RLO_TEST(test_scopes__and_gradients_that_exist) {
   expect(x, FLOATS(2), 1);
 }
 
-static rlo_status careless_cube(rlo_engine *e,
-                                rlo_tensor *const *xs,
-                                int32_t count,
-                                rlo_tensor **out_y,
-                                void *payload) {
+static rlo_status careless_cube(rlo_engine *e, rlo_tensor *const *xs, int32_t count,
+                                rlo_tensor **out_y, void *payload) {
   rlo_scope *scope = NULL;
   rlo_tensor *square = NULL;
   (void)count;
@@ -437,8 +421,7 @@ RLO_TEST(test_scopes__and_functions_to_derive) {
   rlo_tensor *y = NULL;
   rlo_tensor *dx = NULL;
   rlo_scope *scope = open_scope();
-  expect_ok(rlo_value_and_gradients(
-      engine, careless_cube, NULL, &x, 1, NULL, 0, &y, &dx));
+  expect_ok(rlo_value_and_gradients(engine, careless_cube, NULL, &x, 1, NULL, 0, &y, &dx));
   expect_live(3);
   expect_ok(rlo_scope_keep(scope, y));
   expect_ok(rlo_scope_keep(scope, dx));
@@ -447,8 +430,7 @@ RLO_TEST(test_scopes__and_functions_to_derive) {
   expect(dx, FLOATS(12, 27), 2);
   scope = open_scope();
   rlo_tensor *outs[2] = {NULL};
-  expect_ok(rlo_custom_gradient(
-      engine, "copy", copy_forward, one_more, NULL, &x, 1, outs, 2));
+  expect_ok(rlo_custom_gradient(engine, "copy", copy_forward, one_more, NULL, &x, 1, outs, 2));
   expect_ok(rlo_vjp(engine, "Identity", &x, 1, NULL, &x, 1, NULL, &dx));
   expect_ok(rlo_scope_end(scope));
   expect_live(1);

@@ -65,10 +65,7 @@ static void check_model(void) {
   ck_assert_int_eq(rlo_engine_live_tensors(engine), count_live());
 }
 
-static void add_node(rlo_tensor *made,
-                     int32_t num_inputs,
-                     int32_t a,
-                     int32_t b) {
+static void add_node(rlo_tensor *made, int32_t num_inputs, int32_t a, int32_t b) {
   node *n = &nodes[num_nodes++];
   *n = (node){.tensor = made, .num_inputs = num_inputs, .inputs = {a, b}};
   if (num_scopes > 0) {
@@ -99,9 +96,7 @@ static void make(test_random *random) {
   if (a < 0 || b < 0 || test_random_once_in(random, 4)) {
     add_node(tensor(DIMS(2), 1, FLOATS(1, 2)), 0, 0, 0);
   } else if (test_random_once_in(random, 2) ||
-             rlo_tensor_bytes(nodes[a].tensor) +
-                     rlo_tensor_bytes(nodes[b].tensor) >
-                 MAX_BYTES) {
+             rlo_tensor_bytes(nodes[a].tensor) + rlo_tensor_bytes(nodes[b].tensor) > MAX_BYTES) {
     expect_ok(rlo_op_reverse(nodes[a].tensor, DIMS(0), 1, &made));
     add_node(made, 1, a, a);
   } else {

@@ -28,8 +28,7 @@ RLO_TEST(test_gradients__third_order) {
   }
   expect_ok(cube(engine, &x, 1, &ys[0], NULL));
   for (int32_t k = 0; k < 3; ++k) {
-    expect_ok(
-        rlo_tape_gradients(tapes[2 - k], ys[k], NULL, &x, 1, 0, &ys[k + 1]));
+    expect_ok(rlo_tape_gradients(tapes[2 - k], ys[k], NULL, &x, 1, 0, &ys[k + 1]));
   }
   /* In any order. */
   for (int32_t k = 0; k < 3; ++k) {
@@ -110,8 +109,7 @@ RLO_TEST(test_gradients__of_adjoints) {
 
 /* Three contributions of halves are added in f32. */
 RLO_TEST(test_gradients__halves_that_meet) {
-  rlo_tensor *wide[3] = {tensor(DIMS(1), 1, FLOATS(2048)),
-                         tensor(DIMS(1), 1, FLOATS(1)),
+  rlo_tensor *wide[3] = {tensor(DIMS(1), 1, FLOATS(2048)), tensor(DIMS(1), 1, FLOATS(1)),
                          tensor(DIMS(1), 1, FLOATS(1))};
   rlo_tensor *dys[3] = {NULL};
   rlo_tensor *dy = NULL;

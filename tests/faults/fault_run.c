@@ -43,25 +43,20 @@ void fault_context_close(void) {
   ck_assert_int_eq(rlo__alloc_live_count(), allocations_before);
 }
 
-static const char *const kind_names[] = {
-    "none", "once", "from", "event", "memory", "no-memory"};
+static const char *const kind_names[] = {"none", "once", "from", "event", "memory", "no-memory"};
 
 enum { NUM_KINDS = sizeof kind_names / sizeof kind_names[0] };
 
 static bool is_of_memory(const fault_case *fault) {
-  return fault->kind == FAULT_MEMORY_ONCE ||
-         fault->kind == FAULT_MEMORY_FROM_THEN_ON;
+  return fault->kind == FAULT_MEMORY_ONCE || fault->kind == FAULT_MEMORY_FROM_THEN_ON;
 }
 
 static void begin(const fault_case *fault) {
   const bool is_memory = is_of_memory(fault);
-  const cl_fault below = {
-      is_memory ? CL_FAULT_NONE : (cl_fault_kind)fault->kind,
-      fault->call,
-      fault->code};
+  const cl_fault below = {is_memory ? CL_FAULT_NONE : (cl_fault_kind)fault->kind, fault->call,
+                          fault->code};
   cl_faults_begin(&below);
-  rlo__alloc_set_fault(is_memory ? fault->call + 1 : 0,
-                       fault->kind == FAULT_MEMORY_FROM_THEN_ON);
+  rlo__alloc_set_fault(is_memory ? fault->call + 1 : 0, fault->kind == FAULT_MEMORY_FROM_THEN_ON);
 }
 
 static int32_t end(const fault_case *fault) {
@@ -72,11 +67,8 @@ static int32_t end(const fault_case *fault) {
 }
 
 /* What a run left behind, or NULL. */
-static const char *judge(const fault_program *program,
-                         const fault_case *fault,
-                         int64_t live_before,
-                         rlo_status status,
-                         bool is_right) {
+static const char *judge(const fault_program *program, const fault_case *fault, int64_t live_before,
+                         rlo_status status, bool is_right) {
   const bool is_without = fault->call < 0;
   if (status == RLO_OK && !is_right) {
     return "says RLO_OK, and the result is wrong";
@@ -101,17 +93,13 @@ static const char *judge(const fault_program *program,
   }
   if (program->where == FAULT_IN_SHARED_CONTEXT) {
     rlo_context_stats stats = test_context_stats(context);
-    return stats.buffer_bytes != 0 ? "leaves bytes in the context's budget"
-                                   : NULL;
+    return stats.buffer_bytes != 0 ? "leaves bytes in the context's budget" : NULL;
   }
   /* A context remembers plans, and frees them when it is closed. */
-  return rlo__alloc_live_count() != allocations_before ? "leaves allocations"
-                                                       : NULL;
+  return rlo__alloc_live_count() != allocations_before ? "leaves allocations" : NULL;
 }
 
-bool fault_try(const fault_program *program,
-               const fault_case *fault,
-               int32_t *out_calls) {
+bool fault_try(const fault_program *program, const fault_case *fault, int32_t *out_calls) {
   bool is_right = false;
   const int64_t live_before = cl_faults_live();
   begin(fault);
@@ -122,15 +110,10 @@ bool fault_try(const fault_program *program,
     printf(
         "RELAYOUT_TEST_FAULT='%s %s %d %d': %s fails, and the program %s: "
         "%lld references, %lld allocations, %s: %s\n",
-        program->name,
-        kind_names[fault->kind],
-        (int)fault->call,
-        (int)fault->code,
-        is_of_memory(fault) ? "an allocation" : cl_faults_function(),
-        complaint,
+        program->name, kind_names[fault->kind], (int)fault->call, (int)fault->code,
+        is_of_memory(fault) ? "an allocation" : cl_faults_function(), complaint,
         (long long)(cl_faults_live() - live_before),
-        (long long)(rlo__alloc_live_count() - allocations_before),
-        rlo_status_name(status),
+        (long long)(rlo__alloc_live_count() - allocations_before), rlo_status_name(status),
         status == RLO_OK ? "" : rlo_error_last()->message);
   }
   if (out_calls != NULL) {
@@ -164,11 +147,8 @@ static int32_t count_calls(const fault_program *program, fault_kind kind) {
   return calls;
 }
 
-void fault_try_all(const fault_program *program,
-                   fault_kind kind,
-                   const cl_int *codes,
-                   int32_t num_codes,
-                   int32_t most_calls) {
+void fault_try_all(const fault_program *program, fault_kind kind, const cl_int *codes,
+                   int32_t num_codes, int32_t most_calls) {
   const fault_case none = {FAULT_NONE, -1, 0};
   if (getenv("RELAYOUT_TEST_FAULT") != NULL) {
     return;
@@ -186,19 +166,13 @@ void fault_try_all(const fault_program *program,
       const fault_case fault = {kind, call, codes[code]};
       int32_t tried = 0;
       violations += !fault_try(program, &fault, &tried);
-      faults += is_of_memory(&fault) ? tried > fault.call
-                                     : cl_faults_function()[0] != '\0';
+      faults += is_of_memory(&fault) ? tried > fault.call : cl_faults_function()[0] != '\0';
       violations += !fault_try(program, &none, NULL);
       ++runs;
     }
   }
-  printf("%s, %s: %d calls, %d runs, %d faults, %d violations\n",
-         program->name,
-         kind_names[kind],
-         (int)calls,
-         (int)runs,
-         (int)faults,
-         (int)violations);
+  printf("%s, %s: %d calls, %d runs, %d faults, %d violations\n", program->name, kind_names[kind],
+         (int)calls, (int)runs, (int)faults, (int)violations);
   fault_context_close();
   ck_assert_int_eq(violations, 0);
   const int32_t least = least_calls(program, kind);
@@ -216,12 +190,10 @@ void fault_try_wanted(const fault_program *programs, int32_t num_programs) {
   if (wanted == NULL) {
     return;
   }
-  ck_assert_int_eq(sscanf(wanted, "%31s %15s %d %d", name, kind, &call, &code),
-                   4);
+  ck_assert_int_eq(sscanf(wanted, "%31s %15s %d %d", name, kind, &call, &code), 4);
   for (int i = 0; i < num_programs; ++i) {
     for (int k = FAULT_ONCE; k < NUM_KINDS; ++k) {
-      if (strcmp(programs[i].name, name) == 0 &&
-          strcmp(kind_names[k], kind) == 0) {
+      if (strcmp(programs[i].name, name) == 0 && strcmp(kind_names[k], kind) == 0) {
         const fault_case fault = {(fault_kind)k, call, code};
         fault_context_open(&programs[i]);
         (void)count_calls(&programs[i], FAULT_NONE);

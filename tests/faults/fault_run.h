@@ -45,17 +45,12 @@ void fault_context_close(void);
 
 /** Runs with a fault, and prints what is not as it should be. @return whether
  *  all is. */
-bool fault_try(const fault_program *program,
-               const fault_case *fault,
-               int32_t *out_calls);
+bool fault_try(const fault_program *program, const fault_case *fault, int32_t *out_calls);
 
 /** Fails a program's calls in turn, by default about `most_calls` of them with
  *  the first code. */
-void fault_try_all(const fault_program *program,
-                   fault_kind kind,
-                   const cl_int *codes,
-                   int32_t num_codes,
-                   int32_t most_calls);
+void fault_try_all(const fault_program *program, fault_kind kind, const cl_int *codes,
+                   int32_t num_codes, int32_t most_calls);
 
 /** The case of RELAYOUT_TEST_FAULT, if there is one. */
 void fault_try_wanted(const fault_program *programs, int32_t num_programs);

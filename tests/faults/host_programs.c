@@ -24,8 +24,7 @@ enum { ROWS = 24, COLUMNS = 40, COUNT = ROWS * COLUMNS, NUM_DEVICES = 4 };
 
 /* What is parsed is printed as it was. */
 static rlo_status run_tree(rlo_context *context, bool *out_is_right) {
-  static const char text[] =
-      "(f32[1]{0}, (f32[2]{0}, token[]), opaque[], b(s32[3]{0}), ())";
+  static const char text[] = "(f32[1]{0}, (f32[2]{0}, token[]), opaque[], b(s32[3]{0}), ())";
   char got[256] = "";
   rlo_shape_tree *tree = NULL;
   rlo_shape_tree *flat = NULL;
@@ -43,8 +42,7 @@ static rlo_status run_tree(rlo_context *context, bool *out_is_right) {
 }
 
 static rlo_status run_program_shape(rlo_context *context, bool *out_is_right) {
-  static const char text[] =
-      "(a: f32[2]{0}, b: (s32[], f32[3,4]{1,0})) -> f32[]";
+  static const char text[] = "(a: f32[2]{0}, b: (s32[], f32[3,4]{1,0})) -> f32[]";
   char got[256] = "";
   rlo_program_shape *program = NULL;
   rlo_bare_layout layout = {0};
@@ -78,10 +76,8 @@ static rlo_status run_tensors(rlo_context *context, bool *out_is_right) {
                                 .device = RLO_DLPACK_CPU,
                                 .data = data};
   (void)context;
-  rlo_status status =
-      rlo_npy_format(&view.shape, header, sizeof header, &header_bytes);
-  THEN(rlo_npy_parse(
-      header, header_bytes, (int64_t)(header_bytes + sizeof data), &parsed));
+  rlo_status status = rlo_npy_format(&view.shape, header, sizeof header, &header_bytes);
+  THEN(rlo_npy_parse(header, header_bytes, (int64_t)(header_bytes + sizeof data), &parsed));
   THEN(rlo_dlpack_export(&view, note_deletion, &is_deleted, &managed));
   if (status == RLO_OK) {
     status = rlo_dlpack_import_create(managed, RLO_AVAILABLE_UNKNOWN, &import);
@@ -123,18 +119,15 @@ static rlo_status exchange(rlo_redistribution *plan, bool *out_is_right) {
     const int row = i / COLUMNS;
     const int column = i % COLUMNS;
     *out_is_right =
-        *out_is_right &&
-        parts[1][column / width][row * width + column % width] == (float)i;
+        *out_is_right && parts[1][column / width][row * width + column % width] == (float)i;
   }
   rlo_exchange_release(made);
   return status;
 }
 
 static rlo_status run_exchange(rlo_context *context, bool *out_is_right) {
-  static const char *const texts[] = {"{devices=[4,1]<=[4]}",
-                                      "{devices=[1,4]<=[4]}"};
-  const rlo_shape shapes[] = {test_shape_of("f32[24,40]{1,0}"),
-                              test_shape_of("f32[24,40]{1,0}")};
+  static const char *const texts[] = {"{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}"};
+  const rlo_shape shapes[] = {test_shape_of("f32[24,40]{1,0}"), test_shape_of("f32[24,40]{1,0}")};
   int64_t devices[NUM_DEVICES];
   rlo_sharding *shardings[2] = {NULL, NULL};
   rlo_redistribution *plan = NULL;
@@ -157,16 +150,12 @@ static rlo_status run_exchange(rlo_context *context, bool *out_is_right) {
 
 /* ----------------------------------------------------------------- journal */
 
-static rlo_status submit_and_wait(rlo_service *service,
-                                  const char *journal_path,
-                                  const rlo_problem *problem,
-                                  rlo_storage *src,
-                                  rlo_storage *dst) {
+static rlo_status submit_and_wait(rlo_service *service, const char *journal_path,
+                                  const rlo_problem *problem, rlo_storage *src, rlo_storage *dst) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   rlo_job *job = NULL;
   options.journal_path = journal_path;
-  rlo_status status =
-      rlo_service_submit(service, problem, src, dst, &options, &job);
+  rlo_status status = rlo_service_submit(service, problem, src, dst, &options, &job);
   THEN(rlo_job_wait(job, -1, NULL));
   THEN(rlo_job_result(job));
   rlo_job_release(job);
@@ -175,9 +164,7 @@ static rlo_status submit_and_wait(rlo_service *service,
 
 /* A job in several boxes, from a file to a file; a job that failed left its
  * journal, with which it goes on. */
-static rlo_status run_files(const char *journal_path,
-                            int fds[2],
-                            bool *out_is_right) {
+static rlo_status run_files(const char *journal_path, int fds[2], bool *out_is_right) {
   enum { SIDE = 640 };
 
   static float row[SIDE];
@@ -192,15 +179,12 @@ static rlo_status run_files(const char *journal_path,
   rlo_status status = rlo_relayout_lower(&shape, &shape, permutation, &problem);
   THEN(rlo_service_create(NULL, 0, &options, &service));
   for (int k = 0; status == RLO_OK && k < 2; ++k) {
-    status = rlo_storage_from_fd(
-        fds[k], 0, (int64_t)SIDE * SIDE * 4, NULL, &storages[k]);
+    status = rlo_storage_from_fd(fds[k], 0, (int64_t)SIDE * SIDE * 4, NULL, &storages[k]);
   }
-  THEN(submit_and_wait(
-      service, journal_path, &problem, storages[0], storages[1]));
+  THEN(submit_and_wait(service, journal_path, &problem, storages[0], storages[1]));
   *out_is_right = true;
   for (int r = 0; status == RLO_OK && r < SIDE; ++r) {
-    if (pread(fds[1], row, sizeof row, (off_t)r * (off_t)sizeof row) !=
-        (ssize_t)sizeof row) {
+    if (pread(fds[1], row, sizeof row, (off_t)r * (off_t)sizeof row) != (ssize_t)sizeof row) {
       abort();
     }
     for (int c = 0; c < SIDE; ++c) {
@@ -236,8 +220,7 @@ static rlo_status run_journal(rlo_context *context, bool *out_is_right) {
   for (int k = 0; k < 3; ++k) {
     (void)snprintf(paths[k], sizeof paths[k], "%s/%s", folder, names[k]);
   }
-  int fds[] = {open_numbers(paths[0]),
-               open(paths[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  int fds[] = {open_numbers(paths[0]), open(paths[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
   rlo_status status = run_files(paths[2], fds, out_is_right);
   (void)close(fds[0]);
   (void)close(fds[1]);

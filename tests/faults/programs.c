@@ -45,28 +45,21 @@ static rlo_status lower_transpose(rlo_problem *out_problem) {
 
 /* What a caller does with OpenCL: it is not what is tested. An event that
  * failed is an RLO_DEVICE that the caller sees. */
-static rlo_status run_on_queue(rlo_context *context,
-                               rlo_plan *plan,
-                               cl_mem src,
-                               cl_mem dst,
+static rlo_status run_on_queue(rlo_context *context, rlo_plan *plan, cl_mem src, cl_mem dst,
                                bool *out_is_right) {
   float got[COUNT];
   cl_event event = NULL;
   cl_int code = CL_SUCCESS;
   cl_faults_suspend();
   cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                                rlo_context_cl_device(context),
-                                                0,
-                                                &code);
-  code |= clEnqueueWriteBuffer(
-      queue, src, CL_TRUE, 0, sizeof counted, counted, 0, NULL, NULL);
+                                                rlo_context_cl_device(context), 0, &code);
+  code |= clEnqueueWriteBuffer(queue, src, CL_TRUE, 0, sizeof counted, counted, 0, NULL, NULL);
   cl_faults_resume();
   rlo_status status = rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, &event);
   cl_faults_suspend();
   if (status == RLO_OK) {
     const cl_int waited = clWaitForEvents(1, &event);
-    code |= clEnqueueReadBuffer(
-        queue, dst, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL);
+    code |= clEnqueueReadBuffer(queue, dst, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL);
     clReleaseEvent(event);
     *out_is_right = is_transposed(got);
     if (waited != CL_SUCCESS) {
@@ -81,9 +74,7 @@ static rlo_status run_on_queue(rlo_context *context,
   return status;
 }
 
-static rlo_status run_plan(rlo_context *context,
-                           const char *family,
-                           bool *out_is_right) {
+static rlo_status run_plan(rlo_context *context, const char *family, bool *out_is_right) {
   rlo_problem problem;
   rlo_plan *plan = NULL;
   cl_mem src = NULL;
@@ -102,9 +93,7 @@ static rlo_status run_plan(rlo_context *context,
   return status;
 }
 
-static rlo_status open_and_run(const char *cache_dir,
-                               const char *family,
-                               bool *out_is_right) {
+static rlo_status open_and_run(const char *cache_dir, const char *family, bool *out_is_right) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   rlo_context *context = NULL;
   options.cache_dir = cache_dir;
@@ -112,11 +101,9 @@ static rlo_status open_and_run(const char *cache_dir,
   if (status == RLO_OK) {
     status = run_plan(context, family, out_is_right);
     rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-    if (rlo_context_get_stats(context, &stats) != RLO_OK ||
-        stats.buffer_bytes != 0) {
+    if (rlo_context_get_stats(context, &stats) != RLO_OK || stats.buffer_bytes != 0) {
       *out_is_right = false;
-      status = rlo_error_set(RLO_INTERNAL,
-                             "%lld bytes of released buffers are counted",
+      status = rlo_error_set(RLO_INTERNAL, "%lld bytes of released buffers are counted",
                              (long long)stats.buffer_bytes);
     }
   }
@@ -160,9 +147,7 @@ static rlo_status run_measured(rlo_context *context, bool *out_is_right) {
 
 /* ------------------------------------------------------------------- engine */
 
-static rlo_status make_tensor(rlo_engine *engine,
-                              const char *shape_text,
-                              const void *data,
+static rlo_status make_tensor(rlo_engine *engine, const char *shape_text, const void *data,
                               rlo_tensor **out_tensor) {
   rlo_shape shape = test_shape_of(shape_text);
   return rlo_tensor_create(engine, &shape, data, out_tensor);
@@ -250,11 +235,8 @@ static rlo_status gather_in(rlo_engine *engine, bool *out_is_right) {
   return status;
 }
 
-static rlo_status turn_first(rlo_engine *engine,
-                             rlo_tensor *const *xs,
-                             int32_t count,
-                             rlo_tensor **out_y,
-                             void *payload) {
+static rlo_status turn_first(rlo_engine *engine, rlo_tensor *const *xs, int32_t count,
+                             rlo_tensor **out_y, void *payload) {
   (void)engine;
   (void)count;
   (void)payload;
@@ -269,8 +251,7 @@ static rlo_status differentiate_in(rlo_engine *engine, bool *out_is_right) {
   rlo_tensor *dx = NULL;
   rlo_status status = make_tensor(engine, "f32[24,40]", counted, &x);
   THEN(make_tensor(engine, "f32[40,24]", counted, &dy));
-  THEN(
-      rlo_value_and_gradients(engine, turn_first, NULL, &x, 1, dy, 0, &y, &dx));
+  THEN(rlo_value_and_gradients(engine, turn_first, NULL, &x, 1, dy, 0, &y, &dx));
   THEN(rlo_tensor_read(dx, got, sizeof got));
   *out_is_right = true;
   for (int i = 0; status == RLO_OK && i < COUNT; ++i) {
@@ -287,10 +268,8 @@ static rlo_status differentiate_in(rlo_engine *engine, bool *out_is_right) {
   return status;
 }
 
-static rlo_status in_engine(rlo_context *context,
-                            bool is_fusing,
-                            rlo_status (*work)(rlo_engine *, bool *),
-                            bool *out_is_right) {
+static rlo_status in_engine(rlo_context *context, bool is_fusing,
+                            rlo_status (*work)(rlo_engine *, bool *), bool *out_is_right) {
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
   rlo_engine *engine = NULL;
   options.context = context;
@@ -326,9 +305,7 @@ rlo_status fault_run_gradient(rlo_context *context, bool *out_is_right) {
 
 /* ------------------------------------------------------------------ service */
 
-static rlo_status run_job(rlo_context *context,
-                          rlo_storage *src,
-                          rlo_storage *dst) {
+static rlo_status run_job(rlo_context *context, rlo_storage *src, rlo_storage *dst) {
   rlo_problem problem;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
   rlo_service *service = NULL;
@@ -340,8 +317,7 @@ static rlo_status run_job(rlo_context *context,
   if (status != RLO_OK) {
     return status;
   }
-  status = rlo__service_create(
-      &context, context != NULL, &options, context != NULL, &service);
+  status = rlo__service_create(&context, context != NULL, &options, context != NULL, &service);
   THEN(rlo_service_submit(service, &problem, src, dst, NULL, &job));
   THEN(rlo_job_wait(job, -1, NULL));
   THEN(rlo_job_result(job));
@@ -354,8 +330,7 @@ rlo_status fault_run_service(rlo_context *context, bool *out_is_right) {
   float got[COUNT] = {0};
   rlo_storage *src = NULL;
   rlo_storage *dst = NULL;
-  rlo_status status =
-      rlo_storage_from_const_memory(counted, sizeof counted, &src);
+  rlo_status status = rlo_storage_from_const_memory(counted, sizeof counted, &src);
   THEN(rlo_storage_from_memory(got, sizeof got, &dst));
   THEN(run_job(context, src, dst));
   *out_is_right = is_transposed(got);
@@ -368,11 +343,8 @@ static void read_back(rlo_context *context, cl_mem buffer, float got[COUNT]) {
   cl_int code = CL_SUCCESS;
   cl_faults_suspend();
   cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                                rlo_context_cl_device(context),
-                                                0,
-                                                &code);
-  code |= clEnqueueReadBuffer(
-      queue, buffer, CL_TRUE, 0, sizeof(float[COUNT]), got, 0, NULL, NULL);
+                                                rlo_context_cl_device(context), 0, &code);
+  code |= clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(float[COUNT]), got, 0, NULL, NULL);
   clReleaseCommandQueue(queue);
   cl_faults_resume();
   if (code != CL_SUCCESS) {

@@ -16,29 +16,19 @@ static const cl_int no_code = 0;
 enum { MANY_ON_DEVICE = 8, MANY_ON_HOST = 40 };
 
 RLO_LOOP_TEST(test_alloc_faults__one_on_a_device, 0, FAULT_NUM_PROGRAMS) {
-  fault_try_all(
-      &fault_programs[_i], FAULT_MEMORY_ONCE, &no_code, 1, MANY_ON_DEVICE);
+  fault_try_all(&fault_programs[_i], FAULT_MEMORY_ONCE, &no_code, 1, MANY_ON_DEVICE);
 }
 
 RLO_LOOP_TEST(test_alloc_faults__all_on_a_device, 0, FAULT_NUM_PROGRAMS) {
-  fault_try_all(&fault_programs[_i],
-                FAULT_MEMORY_FROM_THEN_ON,
-                &no_code,
-                1,
-                MANY_ON_DEVICE);
+  fault_try_all(&fault_programs[_i], FAULT_MEMORY_FROM_THEN_ON, &no_code, 1, MANY_ON_DEVICE);
 }
 
 RLO_LOOP_TEST(test_alloc_faults__one_on_the_host, 0, FAULT_NUM_HOST_PROGRAMS) {
-  fault_try_all(
-      &fault_host_programs[_i], FAULT_MEMORY_ONCE, &no_code, 1, MANY_ON_HOST);
+  fault_try_all(&fault_host_programs[_i], FAULT_MEMORY_ONCE, &no_code, 1, MANY_ON_HOST);
 }
 
 RLO_LOOP_TEST(test_alloc_faults__all_on_the_host, 0, FAULT_NUM_HOST_PROGRAMS) {
-  fault_try_all(&fault_host_programs[_i],
-                FAULT_MEMORY_FROM_THEN_ON,
-                &no_code,
-                1,
-                MANY_ON_HOST);
+  fault_try_all(&fault_host_programs[_i], FAULT_MEMORY_FROM_THEN_ON, &no_code, 1, MANY_ON_HOST);
 }
 
 RLO_TEST(test_alloc_faults__one_case) {

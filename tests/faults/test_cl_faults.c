@@ -10,10 +10,8 @@
 RLO_TIMEOUT(600);
 RLO_FIXTURE(fault_home_make, fault_home_remove);
 
-static const cl_int codes[] = {CL_OUT_OF_RESOURCES,
-                               CL_OUT_OF_HOST_MEMORY,
-                               CL_MEM_OBJECT_ALLOCATION_FAILURE,
-                               CL_DEVICE_NOT_AVAILABLE,
+static const cl_int codes[] = {CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY,
+                               CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_DEVICE_NOT_AVAILABLE,
                                CL_INVALID_VALUE};
 
 enum { NUM_CODES = sizeof codes / sizeof codes[0], MANY_CALLS = 48 };

@@ -30,9 +30,7 @@ static const struct {
 
 enum { NUM_PAIRS = sizeof pairs / sizeof pairs[0] };
 
-static test_outcome run_pair(int32_t n,
-                             const char *family,
-                             int64_t shift_bytes,
+static test_outcome run_pair(int32_t n, const char *family, int64_t shift_bytes,
                              rlo_plan_info *out_info) {
   rlo_shape src = test_shape_of(pairs[n].src);
   rlo_shape dst = test_shape_of(pairs[n].dst);
@@ -59,10 +57,8 @@ RLO_TEST(test_kernel_limits__may_be_one) {
   const int32_t permutation[] = {1, 0};
   rlo_shape src = test_shape_of("u16[70,130]");
   rlo_shape dst = test_shape_of("u16[130,70]");
-  const test_case c = {.src = &src,
-                       .dst = &dst,
-                       .permutation = permutation,
-                       .device_class = RLO_DEVICE_CLASS_GPU};
+  const test_case c = {
+      .src = &src, .dst = &dst, .permutation = permutation, .device_class = RLO_DEVICE_CLASS_GPU};
   cl_faults_limit_groups(1);
   ck_assert_int_eq(test_device_run(&device, &c, NULL), TEST_RAN);
 }
@@ -86,11 +82,8 @@ RLO_TEST(test_kernel_limits__alignment_is_a_power_of_two) {
 static cl_mem buffer_with(void *content, size_t bytes) {
   cl_int code = CL_SUCCESS;
   cl_mem_flags flags = content != NULL ? CL_MEM_COPY_HOST_PTR : 0;
-  cl_mem buffer = clCreateBuffer(rlo_context_cl_context(device.context),
-                                 CL_MEM_READ_WRITE | flags,
-                                 bytes,
-                                 content,
-                                 &code);
+  cl_mem buffer = clCreateBuffer(rlo_context_cl_context(device.context), CL_MEM_READ_WRITE | flags,
+                                 bytes, content, &code);
   expect_cl(code);
   return buffer;
 }

@@ -28,10 +28,7 @@ static bool try_fault(const cl_fault *fault, int *num_commands) {
   }
   /* A fill that fails leaves other numbers to copy. */
   if (strcmp(cl_faults_function(), "clEnqueueNDRangeKernel") == 0) {
-    ck_assert_msg(status != RLO_OK,
-                  "%s, call %d",
-                  cl_faults_function(),
-                  (int)fault->call);
+    ck_assert_msg(status != RLO_OK, "%s, call %d", cl_faults_function(), (int)fault->call);
     ck_assert(rate < 0.0);
     ++*num_commands;
   }

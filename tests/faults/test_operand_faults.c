@@ -41,8 +41,7 @@ RLO_TEST(test_operand_faults__every_query_of_an_enqueue_counts) {
     const cl_fault fault = {CL_FAULT_ONCE, call, CL_OUT_OF_RESOURCES};
     cl_event event = NULL;
     cl_faults_begin(&fault);
-    rlo_status status =
-        rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, &event);
+    rlo_status status = rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, &event);
     is_more = cl_faults_end() > call;
     if (is_more && strncmp(cl_faults_function(), "clGet", 5) == 0) {
       ck_assert_int_ne(status, RLO_OK);
@@ -86,8 +85,7 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
     const cl_fault fault = {CL_FAULT_ONCE, call, CL_OUT_OF_RESOURCES};
     cl_event event = NULL;
     cl_faults_begin(&fault);
-    rlo_status status =
-        rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, &event);
+    rlo_status status = rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, &event);
     is_more = cl_faults_end() > call;
     if (strcmp(cl_faults_function(), "clCreateKernel") == 0) {
       ck_assert_int_ne(status, RLO_OK);
@@ -102,9 +100,8 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
   }
   ck_assert_int_eq(num_refused, 1);
   rlo__alloc_set_fault(1, false);
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL),
-      RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL),
+                   RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
   expect_cl(clFinish(device.queue));

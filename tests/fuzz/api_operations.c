@@ -33,11 +33,9 @@ void api_make_problems(void) {
   for (int32_t n = 0; n < NUM_PROBLEMS && !are_made; ++n) {
     rlo_shape src;
     rlo_shape dst;
-    FUZZ_CHECK(
-        rlo_shape_parse(texts[n].src, strlen(texts[n].src), &src) == RLO_OK &&
-        rlo_shape_parse(texts[n].dst, strlen(texts[n].dst), &dst) == RLO_OK &&
-        rlo_relayout_lower(&src, &dst, texts[n].permutation, &problems[n]) ==
-            RLO_OK);
+    FUZZ_CHECK(rlo_shape_parse(texts[n].src, strlen(texts[n].src), &src) == RLO_OK &&
+               rlo_shape_parse(texts[n].dst, strlen(texts[n].dst), &dst) == RLO_OK &&
+               rlo_relayout_lower(&src, &dst, texts[n].permutation, &problems[n]) == RLO_OK);
     element_bytes[n] = rlo_dtype_storage_bits(src.dtype) / 8;
   }
   are_made = true;
@@ -55,9 +53,7 @@ int32_t api_take_number(int32_t count) {
 /* Calls whose failure costs nothing that the caller asked for: a text of the
  * device, or of its numbers one that has a default. */
 static bool may_be_ignored(const char *function) {
-  static const char *const names[] = {"clGetDeviceInfo",
-                                      "clGetPlatformInfo",
-                                      "clFlush",
+  static const char *const names[] = {"clGetDeviceInfo", "clGetPlatformInfo", "clFlush",
                                       "clGetProgramBuildInfo"};
   for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n) {
     if (strcmp(names[n], function) == 0) {
@@ -84,9 +80,9 @@ static void end_call(rlo_status status, uint32_t allowed) {
   } else if (status == RLO_OK) {
     FUZZ_CHECK(may_be_ignored(failed));
   } else {
-    FUZZ_CHECK(((allowed | ONE_OF(RLO_DEVICE) | ONE_OF(RLO_OUT_OF_MEMORY) |
-                 ONE_OF(RLO_BUILD_FAILED)) &
-                ONE_OF(status)) != 0);
+    FUZZ_CHECK(
+        ((allowed | ONE_OF(RLO_DEVICE) | ONE_OF(RLO_OUT_OF_MEMORY) | ONE_OF(RLO_BUILD_FAILED)) &
+         ONE_OF(status)) != 0);
   }
 }
 
@@ -109,10 +105,8 @@ void api_run_kernel(void *tag, const cl_mem *memories, int32_t num_memories) {
     has_dst = has_dst || memories[n] == l->dst;
   }
   FUZZ_CHECK(has_src && has_dst);
-  FUZZ_CHECK(rlo_problem_run_host(l->problem,
-                                  fake_driver_memory(l->src) + l->src_offset,
-                                  fake_driver_memory(l->dst) + l->dst_offset) ==
-             RLO_OK);
+  FUZZ_CHECK(rlo_problem_run_host(l->problem, fake_driver_memory(l->src) + l->src_offset,
+                                  fake_driver_memory(l->dst) + l->dst_offset) == RLO_OK);
 }
 
 /* ----------------------------------------------------- contexts and buffers */
@@ -180,8 +174,7 @@ void api_create_buffer(void) {
   begin_call();
   rlo_status status = rlo_buffer_create(c->handle, bytes, &b->handle);
   end_call(status,
-           bytes < 1 ? ONE_OF(RLO_INVALID_ARGUMENT)
-                     : ONE_OF(fits ? RLO_OK : RLO_OUT_OF_MEMORY));
+           bytes < 1 ? ONE_OF(RLO_INVALID_ARGUMENT) : ONE_OF(fits ? RLO_OK : RLO_OUT_OF_MEMORY));
   if (status == RLO_OK) {
     b->context = context;
     b->bytes = bytes;
@@ -191,15 +184,8 @@ void api_create_buffer(void) {
       b->contents[n] = (uint8_t)(n * 7 + number);
     }
     c->held += bytes;
-    FUZZ_CHECK(clEnqueueWriteBuffer(c->queue,
-                                    b->handle,
-                                    CL_TRUE,
-                                    0,
-                                    (size_t)bytes,
-                                    b->contents,
-                                    0,
-                                    NULL,
-                                    NULL) == CL_SUCCESS);
+    FUZZ_CHECK(clEnqueueWriteBuffer(c->queue, b->handle, CL_TRUE, 0, (size_t)bytes, b->contents, 0,
+                                    NULL, NULL) == CL_SUCCESS);
   } else {
     FUZZ_CHECK(b->handle == NULL);
   }
@@ -211,15 +197,8 @@ void api_read_buffer(model_buffer *b) {
   if (b->handle == NULL) {
     return;
   }
-  FUZZ_CHECK(clEnqueueReadBuffer(api.contexts[b->context].queue,
-                                 b->handle,
-                                 CL_TRUE,
-                                 0,
-                                 (size_t)b->bytes,
-                                 got,
-                                 0,
-                                 NULL,
-                                 NULL) == CL_SUCCESS);
+  FUZZ_CHECK(clEnqueueReadBuffer(api.contexts[b->context].queue, b->handle, CL_TRUE, 0,
+                                 (size_t)b->bytes, got, 0, NULL, NULL) == CL_SUCCESS);
   FUZZ_CHECK(memcmp(got, b->contents, (size_t)b->bytes) == 0);
 }
 
@@ -242,12 +221,11 @@ void api_create_plan(void) {
     options.family = "none such";
     allowed = ONE_OF(RLO_NOT_FOUND);
   } else if (how >= 4) {
-    options.device_class =
-        how % 2 == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
+    options.device_class = how % 2 == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
   }
   begin_call();
-  rlo_status status = rlo_plan_create(
-      api.contexts[context].handle, &problems[problem], &options, &p->handle);
+  rlo_status status =
+      rlo_plan_create(api.contexts[context].handle, &problems[problem], &options, &p->handle);
   end_call(status, allowed);
   if (status != RLO_OK) {
     p->handle = NULL;
@@ -289,9 +267,7 @@ static int64_t take_offset(int64_t element) {
                      : INT64_MAX - how;
 }
 
-static uint32_t side_failures(const model_plan *p,
-                              const model_buffer *b,
-                              int64_t offset,
+static uint32_t side_failures(const model_plan *p, const model_buffer *b, int64_t offset,
                               int64_t bytes) {
   if (b->handle == NULL) {
     return bytes > 0 ? ONE_OF(RLO_INVALID_ARGUMENT) : 0;
@@ -342,15 +318,13 @@ void api_enqueue(void) {
   const int64_t src_offset = take_offset(element_bytes[p->problem]);
   const int64_t dst_offset = take_offset(element_bytes[p->problem]);
   const wait_list wait = take_wait_list(p->context);
-  const int32_t queue_of =
-      api_take_number(16) == 0 ? (p->context + 1) % NUM_CONTEXTS : p->context;
+  const int32_t queue_of = api_take_number(16) == 0 ? (p->context + 1) % NUM_CONTEXTS : p->context;
   if (api.contexts[queue_of].queue == NULL) {
     return;
   }
   uint32_t failures = side_failures(p, src, src_offset, problem->src_bytes) |
                       side_failures(p, dst, dst_offset, problem->dst_bytes);
-  if (failures == 0 && src == dst &&
-      src_offset < dst_offset + problem->dst_bytes &&
+  if (failures == 0 && src == dst && src_offset < dst_offset + problem->dst_bytes &&
       dst_offset < src_offset + problem->src_bytes) {
     failures |= ONE_OF(RLO_INVALID_ARGUMENT);
   }
@@ -358,36 +332,27 @@ void api_enqueue(void) {
     failures |= ONE_OF(RLO_INVALID_ARGUMENT);
   }
   /* One that has failed already is a failure, one that will is none. */
-  const uint32_t allowed =
-      (failures != 0 ? failures : ONE_OF(RLO_OK) | ONE_OF(RLO_UNSUPPORTED)) |
-      (wait.fails ? ONE_OF(RLO_DEVICE) : 0);
+  const uint32_t allowed = (failures != 0 ? failures : ONE_OF(RLO_OK) | ONE_OF(RLO_UNSUPPORTED)) |
+                           (wait.fails ? ONE_OF(RLO_DEVICE) : 0);
   launch *l = &api.launches[api.num_launches++];
   *l = (launch){problem, src->handle, dst->handle, src_offset, dst_offset};
   fake_driver_set_tag(l);
   const bool will_fail = fake_driver_fail_next_command(api.command_failure);
   const int64_t commands = fake_driver_num_commands();
   begin_call();
-  rlo_status status = rlo_enqueue(p->handle,
-                                  api.contexts[queue_of].queue,
-                                  src->handle,
-                                  src_offset,
-                                  dst->handle,
-                                  dst_offset,
-                                  wait.count,
-                                  wait.count > 0 ? wait.events : NULL,
-                                  &out->handle);
+  rlo_status status =
+      rlo_enqueue(p->handle, api.contexts[queue_of].queue, src->handle, src_offset, dst->handle,
+                  dst_offset, wait.count, wait.count > 0 ? wait.events : NULL, &out->handle);
   end_call(status, allowed);
   (void)fake_driver_fail_next_command(CL_SUCCESS);
-  FUZZ_CHECK(commands < 0 ||
-             fake_driver_num_commands() - commands == (status == RLO_OK));
+  FUZZ_CHECK(commands < 0 || fake_driver_num_commands() - commands == (status == RLO_OK));
   FUZZ_CHECK((out->handle != NULL) == (status == RLO_OK));
   if (status == RLO_OK) {
     out->context = p->context;
     out->fails = wait.fails || will_fail;
     api.command_failure = CL_SUCCESS;
     if (!out->fails && problem->dst_bytes > 0) {
-      FUZZ_CHECK(rlo_problem_run_host(problem,
-                                      src->contents + src_offset,
+      FUZZ_CHECK(rlo_problem_run_host(problem, src->contents + src_offset,
                                       dst->contents + dst_offset) == RLO_OK);
     }
   }

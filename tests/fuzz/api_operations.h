@@ -10,13 +10,7 @@
  * is not said to be passed is taken from the input.
  */
 
-enum {
-  NUM_CONTEXTS = 2,
-  NUM_BUFFERS = 6,
-  NUM_PLANS = 6,
-  NUM_EVENTS = 6,
-  MAX_OPERATIONS = 96
-};
+enum { NUM_CONTEXTS = 2, NUM_BUFFERS = 6, NUM_PLANS = 6, NUM_EVENTS = 6, MAX_OPERATIONS = 96 };
 
 /** References that the caller holds; 0: not alive. */
 typedef struct model_context {

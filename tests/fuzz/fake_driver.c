@@ -37,10 +37,7 @@ cl_int clGetPlatformIDs(cl_uint room, cl_platform_id *out, cl_uint *count) {
   return CL_SUCCESS;
 }
 
-cl_int clGetPlatformInfo(cl_platform_id platform,
-                         cl_platform_info what,
-                         size_t room,
-                         void *out,
+cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t room, void *out,
                          size_t *size) {
   (void)platform;
   CALL();
@@ -50,10 +47,7 @@ cl_int clGetPlatformInfo(cl_platform_id platform,
   ANSWER_TEXT("fake");
 }
 
-cl_int clGetDeviceIDs(cl_platform_id platform,
-                      cl_device_type type,
-                      cl_uint room,
-                      cl_device_id *out,
+cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *out,
                       cl_uint *count) {
   (void)platform;
   (void)type;
@@ -67,18 +61,14 @@ cl_int clGetDeviceIDs(cl_platform_id platform,
   return CL_SUCCESS;
 }
 
-cl_int clGetDeviceInfo(cl_device_id device,
-                       cl_device_info what,
-                       size_t room,
-                       void *out,
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room, void *out,
                        size_t *size) {
   CALL();
   switch (what) {
     case CL_DEVICE_PLATFORM:
       ANSWER(cl_platform_id, &the_platform);
     case CL_DEVICE_TYPE:
-      ANSWER(cl_device_type,
-             device->is_gpu ? CL_DEVICE_TYPE_GPU : CL_DEVICE_TYPE_CPU);
+      ANSWER(cl_device_type, device->is_gpu ? CL_DEVICE_TYPE_GPU : CL_DEVICE_TYPE_CPU);
     case CL_DEVICE_LOCAL_MEM_TYPE:
       ANSWER(cl_device_local_mem_type, CL_LOCAL);
     case CL_DEVICE_MAX_COMPUTE_UNITS:
@@ -107,8 +97,7 @@ cl_int clGetDeviceInfo(cl_device_id device,
     }
     case CL_DEVICE_SINGLE_FP_CONFIG:
     case CL_DEVICE_DOUBLE_FP_CONFIG:
-      ANSWER(cl_device_fp_config,
-             CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST);
+      ANSWER(cl_device_fp_config, CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST);
     case CL_DEVICE_NAME:
       ANSWER_TEXT(device->is_gpu ? "fake GPU" : "fake CPU");
     case CL_DEVICE_VENDOR:
@@ -134,13 +123,10 @@ cl_int clReleaseDevice(cl_device_id device) {
 
 /* ---------------------------------------------------- contexts and memories */
 
-cl_context clCreateContext(
-    const cl_context_properties *properties,
-    cl_uint count,
-    const cl_device_id *list,
-    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-    void *user,
-    cl_int *errcode) {
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
+                           const cl_device_id *list,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                           void *user, cl_int *errcode) {
   (void)properties;
   (void)count;
   (void)notify;
@@ -154,10 +140,7 @@ cl_context clCreateContext(
 DEFINE_RETAIN(clRetainContext, cl_context, CONTEXT)
 DEFINE_RELEASE(clReleaseContext, cl_context, CONTEXT)
 
-cl_int clGetContextInfo(cl_context context,
-                        cl_context_info what,
-                        size_t room,
-                        void *out,
+cl_int clGetContextInfo(cl_context context, cl_context_info what, size_t room, void *out,
                         size_t *size) {
   CHECK(context, CONTEXT);
   CALL();
@@ -167,10 +150,7 @@ cl_int clGetContextInfo(cl_context context,
   return CL_INVALID_VALUE;
 }
 
-cl_mem clCreateBuffer(cl_context context,
-                      cl_mem_flags flags,
-                      size_t bytes,
-                      void *host,
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
                       cl_int *errcode) {
   CHECK(context, CONTEXT);
   CALL_THAT_MAKES();
@@ -195,8 +175,7 @@ cl_mem clCreateBuffer(cl_context context,
 DEFINE_RETAIN(clRetainMemObject, cl_mem, MEMORY)
 DEFINE_RELEASE(clReleaseMemObject, cl_mem, MEMORY)
 
-cl_int clGetMemObjectInfo(
-    cl_mem memory, cl_mem_info what, size_t room, void *out, size_t *size) {
+cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info what, size_t room, void *out, size_t *size) {
   CHECK(memory, MEMORY);
   CALL();
   switch (what) {
@@ -217,11 +196,8 @@ cl_int clGetMemObjectInfo(
 
 /* ----------------------------------------------------- programs and kernels */
 
-cl_program clCreateProgramWithSource(cl_context context,
-                                     cl_uint count,
-                                     const char **texts,
-                                     const size_t *lengths,
-                                     cl_int *errcode) {
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
+                                     const size_t *lengths, cl_int *errcode) {
   (void)count;
   (void)texts;
   (void)lengths;
@@ -233,11 +209,8 @@ cl_program clCreateProgramWithSource(cl_context context,
   return made;
 }
 
-cl_int clBuildProgram(cl_program program,
-                      cl_uint count,
-                      const cl_device_id *list,
-                      const char *options,
-                      void(CL_CALLBACK *notify)(cl_program, void *),
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *list,
+                      const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
                       void *user) {
   (void)count;
   (void)list;
@@ -252,12 +225,8 @@ cl_int clBuildProgram(cl_program program,
 
 DEFINE_RELEASE(clReleaseProgram, cl_program, PROGRAM)
 
-cl_int clGetProgramBuildInfo(cl_program program,
-                             cl_device_id device,
-                             cl_program_build_info what,
-                             size_t room,
-                             void *out,
-                             size_t *size) {
+cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what,
+                             size_t room, void *out, size_t *size) {
   (void)device;
   (void)what;
   CHECK(program, PROGRAM);
@@ -265,9 +234,7 @@ cl_int clGetProgramBuildInfo(cl_program program,
   ANSWER_TEXT("fake log");
 }
 
-cl_kernel clCreateKernel(cl_program program,
-                         const char *name,
-                         cl_int *errcode) {
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *errcode) {
   (void)name;
   CHECK(program, PROGRAM);
   CALL_THAT_MAKES();
@@ -282,10 +249,7 @@ cl_kernel clCreateKernel(cl_program program,
 
 DEFINE_RELEASE(clReleaseKernel, cl_kernel, KERNEL)
 
-cl_int clSetKernelArg(cl_kernel kernel,
-                      cl_uint index,
-                      size_t bytes,
-                      const void *value) {
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
   CHECK(kernel, KERNEL);
   CALL();
   if (index >= MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES || value == NULL) {
@@ -296,11 +260,8 @@ cl_int clSetKernelArg(cl_kernel kernel,
   return CL_SUCCESS;
 }
 
-cl_int clGetKernelWorkGroupInfo(cl_kernel kernel,
-                                cl_device_id device,
-                                cl_kernel_work_group_info what,
-                                size_t room,
-                                void *out,
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                cl_kernel_work_group_info what, size_t room, void *out,
                                 size_t *size) {
   (void)device;
   CHECK(kernel, KERNEL);

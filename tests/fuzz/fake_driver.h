@@ -23,9 +23,7 @@
 enum { FAKE_NUM_DEVICES = 2, FAKE_MAX_ALLOCATION_BYTES = 1 << 20 };
 
 /** Runs a kernel: `memories` are its arguments that are buffers. */
-typedef void (*fake_kernel_fn)(void *tag,
-                               const cl_mem *memories,
-                               int32_t num_memories);
+typedef void (*fake_kernel_fn)(void *tag, const cl_mem *memories, int32_t num_memories);
 
 /** What runs kernels. */
 void fake_driver_set_kernel(fake_kernel_fn run);

@@ -146,11 +146,7 @@ void fake_release(void *pointer, const char *function) {
   }
 }
 
-cl_int fake_answer(const void *value,
-                   size_t bytes,
-                   size_t room,
-                   void *out,
-                   size_t *out_bytes) {
+cl_int fake_answer(const void *value, size_t bytes, size_t room, void *out, size_t *out_bytes) {
   if (out != NULL && room < bytes) {
     return CL_INVALID_VALUE;
   }

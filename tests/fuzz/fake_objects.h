@@ -10,12 +10,7 @@
  * CALL or CALL_THAT_MAKES, but for those that release, which cannot fail.
  */
 
-enum {
-  MAX_ARGUMENTS = 128,
-  MAX_ARGUMENT_BYTES = 128,
-  MAX_PENDING = 64,
-  MAX_MEMORIES = 256
-};
+enum { MAX_ARGUMENTS = 128, MAX_ARGUMENT_BYTES = 128, MAX_PENDING = 64, MAX_MEMORIES = 256 };
 
 typedef enum object_kind {
   CONTEXT = 0x5ca1ab1e,
@@ -169,8 +164,7 @@ cl_mem *fake_find_memory(cl_mem memory);
 void fake_replace_memory(cl_mem from, cl_mem to);
 
 /** What clGet...Info does with a value. */
-cl_int fake_answer(
-    const void *value, size_t bytes, size_t room, void *out, size_t *out_bytes);
+cl_int fake_answer(const void *value, size_t bytes, size_t room, void *out, size_t *out_bytes);
 
 #define ANSWER(type, ...)                                            \
   do {                                                               \
@@ -178,7 +172,6 @@ cl_int fake_answer(
     return fake_answer(&answered, sizeof answered, room, out, size); \
   } while (0)
 
-#define ANSWER_TEXT(text) \
-  return fake_answer(text, strlen(text) + 1, room, out, size)
+#define ANSWER_TEXT(text) return fake_answer(text, strlen(text) + 1, room, out, size)
 
 #endif

@@ -28,10 +28,8 @@ int64_t fake_driver_num_commands(void) {
 
 /* ------------------------------------------------------ queues and commands */
 
-cl_command_queue clCreateCommandQueue(cl_context context,
-                                      cl_device_id device,
-                                      cl_command_queue_properties properties,
-                                      cl_int *errcode) {
+cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
+                                      cl_command_queue_properties properties, cl_int *errcode) {
   (void)properties;
   CHECK(context, CONTEXT);
   CALL_THAT_MAKES();
@@ -42,11 +40,8 @@ cl_command_queue clCreateCommandQueue(cl_context context,
   return made;
 }
 
-cl_int clGetCommandQueueInfo(cl_command_queue queue,
-                             cl_command_queue_info what,
-                             size_t room,
-                             void *out,
-                             size_t *size) {
+cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info what, size_t room,
+                             void *out, size_t *size) {
   CHECK(queue, QUEUE);
   CALL();
   switch (what) {
@@ -78,8 +73,7 @@ static cl_int wait_for_others(const command *c) {
 }
 
 static void execute(const command *c) {
-  unsigned char *memory =
-      c->num_memories > 0 ? c->memories[0]->memory + c->offset : NULL;
+  unsigned char *memory = c->num_memories > 0 ? c->memories[0]->memory + c->offset : NULL;
   switch (c->kind) {
     case RUN:
       run_kernel(c->tag, c->memories, c->num_memories);
@@ -117,21 +111,15 @@ static void finish(cl_command_queue queue) {
   while (queue->num_pending > 0) {
     command first = queue->pending[0];
     --queue->num_pending;
-    memmove(queue->pending,
-            queue->pending + 1,
-            (size_t)queue->num_pending * sizeof first);
+    memmove(queue->pending, queue->pending + 1, (size_t)queue->num_pending * sizeof first);
     end_command(&first);
   }
   fake_drop(queue);
 }
 
 /* Adds a command; the caller fills in what it does. */
-static command *add(cl_command_queue queue,
-                    command_kind kind,
-                    cl_uint count,
-                    const cl_event *events,
-                    cl_event *out_event,
-                    const char *function) {
+static command *add(cl_command_queue queue, command_kind kind, cl_uint count,
+                    const cl_event *events, cl_event *out_event, const char *function) {
   fake_check(queue, QUEUE, function);
   if (queue->num_pending == MAX_PENDING) {
     finish(queue);
@@ -193,15 +181,9 @@ cl_int clFinish(cl_command_queue queue) {
   return CL_SUCCESS;
 }
 
-cl_int clEnqueueNDRangeKernel(cl_command_queue queue,
-                              cl_kernel kernel,
-                              cl_uint dimensions,
-                              const size_t *offset,
-                              const size_t *global,
-                              const size_t *local,
-                              cl_uint count,
-                              const cl_event *events,
-                              cl_event *out_event) {
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *global, const size_t *local,
+                              cl_uint count, const cl_event *events, cl_event *out_event) {
   (void)offset;
   CHECK(kernel, KERNEL);
   CALL();
@@ -229,25 +211,16 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue,
   return CL_SUCCESS;
 }
 
-cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue,
-                                   cl_uint count,
-                                   const cl_event *events,
+cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *events,
                                    cl_event *out_event) {
   CALL();
   (void)add(queue, MARK, count, events, out_event, __func__);
   return CL_SUCCESS;
 }
 
-static cl_int transfer(cl_command_queue queue,
-                       command_kind kind,
-                       cl_mem memory,
-                       cl_bool is_blocking,
-                       size_t offset,
-                       size_t bytes,
-                       void *host,
-                       cl_uint count,
-                       const cl_event *events,
-                       cl_event *out_event) {
+static cl_int transfer(cl_command_queue queue, command_kind kind, cl_mem memory,
+                       cl_bool is_blocking, size_t offset, size_t bytes, void *host, cl_uint count,
+                       const cl_event *events, cl_event *out_event) {
   fake_check(memory, MEMORY, "transfer");
   if (offset > memory->bytes || bytes > memory->bytes - offset) {
     fake_stop("transfer", "beyond the buffer");
@@ -263,48 +236,19 @@ static cl_int transfer(cl_command_queue queue,
   return CL_SUCCESS;
 }
 
-cl_int clEnqueueReadBuffer(cl_command_queue queue,
-                           cl_mem memory,
-                           cl_bool is_blocking,
-                           size_t offset,
-                           size_t bytes,
-                           void *host,
-                           cl_uint count,
-                           const cl_event *events,
-                           cl_event *out_event) {
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool is_blocking,
+                           size_t offset, size_t bytes, void *host, cl_uint count,
+                           const cl_event *events, cl_event *out_event) {
   CALL();
-  return transfer(queue,
-                  READ,
-                  memory,
-                  is_blocking,
-                  offset,
-                  bytes,
-                  host,
-                  count,
-                  events,
-                  out_event);
+  return transfer(queue, READ, memory, is_blocking, offset, bytes, host, count, events, out_event);
 }
 
-cl_int clEnqueueWriteBuffer(cl_command_queue queue,
-                            cl_mem memory,
-                            cl_bool is_blocking,
-                            size_t offset,
-                            size_t bytes,
-                            const void *host,
-                            cl_uint count,
-                            const cl_event *events,
-                            cl_event *out_event) {
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool is_blocking,
+                            size_t offset, size_t bytes, const void *host, cl_uint count,
+                            const cl_event *events, cl_event *out_event) {
   CALL();
-  return transfer(queue,
-                  WRITE,
-                  memory,
-                  is_blocking,
-                  offset,
-                  bytes,
-                  (void *)(uintptr_t)host,
-                  count,
-                  events,
-                  out_event);
+  return transfer(queue, WRITE, memory, is_blocking, offset, bytes, (void *)(uintptr_t)host, count,
+                  events, out_event);
 }
 
 /* ------------------------------------------------------------------- events */
@@ -324,8 +268,7 @@ cl_int clWaitForEvents(cl_uint count, const cl_event *events) {
   return code;
 }
 
-cl_int clGetEventInfo(
-    cl_event event, cl_event_info what, size_t room, void *out, size_t *size) {
+cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t room, void *out, size_t *size) {
   CHECK(event, EVENT);
   CALL();
   switch (what) {

@@ -15,17 +15,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /** Stop the program, loudly, unless `condition` holds. */
-#define FUZZ_CHECK(condition)                        \
-  do {                                               \
-    if (!(condition)) {                              \
-      fprintf(stderr,                                \
-              "%s:%d: not so: %s\nlast error: %s\n", \
-              __FILE__,                              \
-              __LINE__,                              \
-              #condition,                            \
-              rlo_error_last()->message);            \
-      abort();                                       \
-    }                                                \
+#define FUZZ_CHECK(condition)                                                                \
+  do {                                                                                       \
+    if (!(condition)) {                                                                      \
+      fprintf(stderr, "%s:%d: not so: %s\nlast error: %s\n", __FILE__, __LINE__, #condition, \
+              rlo_error_last()->message);                                                    \
+      abort();                                                                               \
+    }                                                                                        \
   } while (0)
 
 /** Input that is taken from the front; beyond its end everything is zero. */

@@ -9,10 +9,7 @@ typedef struct link {
   int32_t num_tests;
 } link;
 
-static rlo_status start_send(void *payload,
-                             int32_t slot,
-                             int32_t rank,
-                             const void *data,
+static rlo_status start_send(void *payload, int32_t slot, int32_t rank, const void *data,
                              int64_t bytes) {
   (void)payload;
   (void)rank;
@@ -21,8 +18,8 @@ static rlo_status start_send(void *payload,
   return RLO_OK;
 }
 
-static rlo_status start_receive(
-    void *payload, int32_t slot, int32_t rank, void *data, int64_t bytes) {
+static rlo_status start_receive(void *payload, int32_t slot, int32_t rank, void *data,
+                                int64_t bytes) {
   link *l = payload;
   (void)rank;
   FUZZ_CHECK(slot == 0 && bytes == sizeof(rlo__verdict));

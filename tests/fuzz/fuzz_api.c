@@ -17,11 +17,8 @@
 
 static void set_failure(void) {
   static const cl_int codes[] = {
-      CL_MEM_OBJECT_ALLOCATION_FAILURE,
-      CL_OUT_OF_RESOURCES,
-      CL_OUT_OF_HOST_MEMORY,
-      CL_BUILD_PROGRAM_FAILURE,
-      CL_INVALID_COMMAND_QUEUE,
+      CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES,      CL_OUT_OF_HOST_MEMORY,
+      CL_BUILD_PROGRAM_FAILURE,         CL_INVALID_COMMAND_QUEUE,
   };
   api.failure = codes[api_take_number(5)];
   api.calls_before = api_take_number(24);
@@ -44,8 +41,7 @@ static void change_planning(void) {
       if (c->references > 0) {
         char text[8];
         fuzz_take(&api.reader, text, sizeof text);
-        rlo_status status =
-            rlo_context_import_wisdom(c->handle, text, sizeof text, NULL, NULL);
+        rlo_status status = rlo_context_import_wisdom(c->handle, text, sizeof text, NULL, NULL);
         FUZZ_CHECK(status == RLO_PARSE);
       }
   }

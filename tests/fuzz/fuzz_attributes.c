@@ -12,8 +12,7 @@ enum { MAX_INPUTS = 4, MAX_OUTPUTS = 8, MAX_TEXTS = 20, LINE_BYTES = 4096 };
 
 /* Takes a line, terminated and cut to fit. */
 static void take_line(fuzz_reader *reader, char line[LINE_BYTES]) {
-  const uint8_t *end =
-      reader->size > 0 ? memchr(reader->data, '\n', reader->size) : NULL;
+  const uint8_t *end = reader->size > 0 ? memchr(reader->data, '\n', reader->size) : NULL;
   size_t whole = end != NULL ? (size_t)(end - reader->data) : reader->size;
   size_t length = whole < LINE_BYTES - 1 ? whole : LINE_BYTES - 1;
   if (length > 0) {
@@ -29,8 +28,7 @@ static void take_line(fuzz_reader *reader, char line[LINE_BYTES]) {
 static int32_t take_inputs(char *line, rlo_shape inputs[MAX_INPUTS]) {
   int32_t count = 0;
   char *rest = NULL;
-  for (char *word = strtok_r(line, " ", &rest);
-       word != NULL && count < MAX_INPUTS;
+  for (char *word = strtok_r(line, " ", &rest); word != NULL && count < MAX_INPUTS;
        word = strtok_r(NULL, " ", &rest)) {
     count += rlo_shape_parse(word, strlen(word), &inputs[count]) == RLO_OK;
   }
@@ -38,24 +36,15 @@ static int32_t take_inputs(char *line, rlo_shape inputs[MAX_INPUTS]) {
 }
 
 /* The results of an operation have shapes that are right. */
-static void check_operation(rlo_engine *engine,
-                            const char *name,
-                            const rlo__op_attributes *given,
-                            const rlo_shape *inputs,
-                            int32_t num_inputs) {
+static void check_operation(rlo_engine *engine, const char *name, const rlo__op_attributes *given,
+                            const rlo_shape *inputs, int32_t num_inputs) {
   const rlo_shape *pointers[MAX_INPUTS] = {0};
   static rlo_shape outputs[MAX_OUTPUTS];
   int32_t count = 0;
   for (int32_t n = 0; n < num_inputs; ++n) {
     pointers[n] = &inputs[n];
   }
-  if (rlo_infer_kernel(engine,
-                       name,
-                       pointers,
-                       num_inputs,
-                       &given->list,
-                       outputs,
-                       MAX_OUTPUTS,
+  if (rlo_infer_kernel(engine, name, pointers, num_inputs, &given->list, outputs, MAX_OUTPUTS,
                        &count) == RLO_OK) {
     for (int32_t n = 0; n < count && n < MAX_OUTPUTS; ++n) {
       fuzz_check_shape(&outputs[n]);
@@ -107,8 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int32_t n = 0; n < attributes.list.count; ++n) {
       FUZZ_CHECK(attributes.items[n].name != NULL);
     }
-    check_operation(
-        engine, kernel.kernel_name, &attributes, inputs, num_inputs);
+    check_operation(engine, kernel.kernel_name, &attributes, inputs, num_inputs);
   }
   rlo__op_attributes_deinit(&attributes);
   return 0;

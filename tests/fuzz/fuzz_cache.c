@@ -10,8 +10,7 @@ static const char *const words[] = {"relayout", "device"};
 static void check(const rlo__cache_key *key, const uint8_t *data, size_t size) {
   const uint8_t *payload = NULL;
   size_t payload_bytes = 0;
-  rlo_status status =
-      rlo__cache_entry_decode(key, data, size, &payload, &payload_bytes);
+  rlo_status status = rlo__cache_entry_decode(key, data, size, &payload, &payload_bytes);
   FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS);
   FUZZ_CHECK((payload != NULL) == (status == RLO_OK));
   if (status != RLO_OK) {
@@ -19,10 +18,8 @@ static void check(const rlo__cache_key *key, const uint8_t *data, size_t size) {
   }
   rlo__str again;
   FUZZ_CHECK(payload >= data && payload + payload_bytes <= data + size);
-  FUZZ_CHECK(rlo__cache_entry_encode(key, payload, payload_bytes, &again) ==
-             RLO_OK);
-  FUZZ_CHECK(again.length == size &&
-             memcmp(rlo__str_text(&again), data, size) == 0);
+  FUZZ_CHECK(rlo__cache_entry_encode(key, payload, payload_bytes, &again) == RLO_OK);
+  FUZZ_CHECK(again.length == size && memcmp(rlo__str_text(&again), data, size) == 0);
   rlo__str_deinit(&again);
 }
 

@@ -30,8 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tensor.strides = has_strides ? strides : NULL;
 
   rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
-  if (rlo_dlpack_view_tensor(&tensor, flags, available_bytes, &view) !=
-      RLO_OK) {
+  if (rlo_dlpack_view_tensor(&tensor, flags, available_bytes, &view) != RLO_OK) {
     return 0;
   }
   fuzz_check_shape(&view.shape);
@@ -42,8 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   rlo_dlpack_import *import;
-  if (rlo_dlpack_import_create_versioned(lent, available_bytes, &import) !=
-      RLO_OK) {
+  if (rlo_dlpack_import_create_versioned(lent, available_bytes, &import) != RLO_OK) {
     lent->deleter(lent);
     return 0;
   }

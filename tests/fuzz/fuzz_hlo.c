@@ -19,9 +19,7 @@ static void check_tree(const rlo_shape_tree *tree) {
   free(text);
 }
 
-static int begin_module(void *payload,
-                        const char *name,
-                        const rlo_shape_tree *parameters,
+static int begin_module(void *payload, const char *name, const rlo_shape_tree *parameters,
                         const rlo_shape_tree *result) {
   FUZZ_CHECK(name[0] != '\0');
   FUZZ_CHECK((parameters == NULL) == (result == NULL));
@@ -56,8 +54,7 @@ static int add_instruction(void *payload, const rlo__hlo_instruction *i) {
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char messages[1 << 16];
-  static const rlo__hlo_visitor visitor = {
-      begin_module, begin_computation, add_instruction};
+  static const rlo__hlo_visitor visitor = {begin_module, begin_computation, add_instruction};
   messages[0] = '\0';
   rlo__message_hold(messages, sizeof(messages));
   int64_t num_lines = 1;
@@ -67,8 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memory_file file = memory_file_make(data, size);
   counts seen = {0};
   int64_t bad_lines = 0;
-  FUZZ_CHECK(rlo__hlo_read(file.path, &visitor, &seen, &bad_lines) ==
-             RLO__EXIT_OK);
+  FUZZ_CHECK(rlo__hlo_read(file.path, &visitor, &seen, &bad_lines) == RLO__EXIT_OK);
   FUZZ_CHECK(bad_lines >= 0 && (bad_lines > 0) == (messages[0] != '\0'));
   FUZZ_CHECK(seen.last_line <= num_lines);
   memory_file_close(&file);

@@ -36,8 +36,7 @@ static uint64_t checksum_of(uint64_t seed, const uint8_t *bytes, int count) {
 
 static rlo__journal_subject subject_of(const uint8_t *data) {
   return (rlo__journal_subject){
-      .hash = {.high = get_word(data + 8 * WORD_BYTES),
-               .low = get_word(data + 9 * WORD_BYTES)},
+      .hash = {.high = get_word(data + 8 * WORD_BYTES), .low = get_word(data + 9 * WORD_BYTES)},
       .settings = {1, 1, 1, 1, 1, 1},
       .num_boxes = {NUM_BOXES - 100, 100}};
 }
@@ -51,9 +50,7 @@ static int count_durable(const rlo__journal *journal) {
 }
 
 /* Adds a box: what was read is then there, and the box besides. */
-static void add_box(const char *path,
-                    const rlo__journal_subject *job,
-                    rlo__journal *journal) {
+static void add_box(const char *path, const rlo__journal_subject *job, rlo__journal *journal) {
   rlo_storage *dst = NULL;
   char byte = 0;
   FUZZ_CHECK(rlo_storage_from_memory(&byte, 1, &dst) == RLO_OK);
@@ -80,17 +77,14 @@ static void check(const uint8_t *data, size_t size) {
   rlo_status status = rlo__journal_open(memory.path, true, &journal);
   FUZZ_CHECK(rlo__journal_open(memory.path, false, &seen) == status);
   rlo__journal_release(seen);
-  FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS ||
-             status == RLO_UNSUPPORTED);
+  FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS || status == RLO_UNSUPPORTED);
   if (status == RLO_OK) {
-    FUZZ_CHECK(rlo__journal_get_settings(journal) != NULL &&
-               size >= HEADER_BYTES);
+    FUZZ_CHECK(rlo__journal_get_settings(journal) != NULL && size >= HEADER_BYTES);
     const rlo__journal_subject job = subject_of(data);
     status = rlo__journal_fit(journal, &job);
     FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS);
     if (status == RLO_OK) {
-      FUZZ_CHECK((size - HEADER_BYTES) / RECORD_BYTES * 64 >=
-                 (size_t)count_durable(journal));
+      FUZZ_CHECK((size - HEADER_BYTES) / RECORD_BYTES * 64 >= (size_t)count_durable(journal));
       add_box(memory.path, &job, journal);
     } else {
       rlo__journal_release(journal);
@@ -115,8 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     uint64_t seed = checksum_of(0, mended, RLO__JOURNAL_HEADER_WORDS - 1);
     put_word(mended + HEADER_BYTES - WORD_BYTES, seed);
-    for (uint8_t *record = mended + HEADER_BYTES;
-         (size_t)(mended + size - record) >= RECORD_BYTES;
+    for (uint8_t *record = mended + HEADER_BYTES; (size_t)(mended + size - record) >= RECORD_BYTES;
          record += RECORD_BYTES) {
       if (record[1] % 8 != 0) {
         put_word(record, record[0] % 5);

@@ -8,8 +8,7 @@ static void check_header(const rlo_npy_header *header) {
   FUZZ_CHECK(header->data_offset_bytes > 0);
   static unsigned char written[2 * RLO_NPY_MAX_HEADER_BYTES];
   size_t bytes = 0;
-  FUZZ_CHECK(rlo_npy_format(&header->shape, written, sizeof(written), &bytes) ==
-             RLO_OK);
+  FUZZ_CHECK(rlo_npy_format(&header->shape, written, sizeof(written), &bytes) == RLO_OK);
   rlo_npy_header again = RLO_NPY_HEADER_INIT;
   FUZZ_CHECK(rlo_npy_parse(written, bytes, -1, &again) == RLO_OK);
   FUZZ_CHECK(again.data_offset_bytes == (int64_t)bytes);

@@ -18,11 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     strides[i] = fuzz_take_number(&reader);
   }
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  if (rlo_shape_from_numpy(type,
-                           dims,
-                           has_strides ? strides : NULL,
-                           rank,
-                           available_bytes,
+  if (rlo_shape_from_numpy(type, dims, has_strides ? strides : NULL, rank, available_bytes,
                            &view) == RLO_OK) {
     fuzz_check_shape(&view.shape);
     FUZZ_CHECK(view.shape.rank == rank);

@@ -5,44 +5,32 @@
 
 /* How one kind of message is read, compared and written. */
 typedef struct message_kind {
-  rlo_status (*parse)(const void *bytes,
-                      size_t size_bytes,
-                      void **out,
+  rlo_status (*parse)(const void *bytes, size_t size_bytes, void **out,
                       rlo_proto_origin **out_origin);
-  rlo_status (*format)(const void *value,
-                       const rlo_proto_options *options,
-                       void *buffer,
-                       size_t capacity,
-                       size_t *out_bytes);
+  rlo_status (*format)(const void *value, const rlo_proto_options *options, void *buffer,
+                       size_t capacity, size_t *out_bytes);
   bool (*equal)(const void *a, const void *b);
   void (*release)(void *value);
 } message_kind;
 
 /* Defines parse_, format_ and release_ of a kind for a message_kind; a value of
  * it is an rlo_`type`. */
-#define DEFINE_KIND(kind, type)                                        \
-  static rlo_status parse_##kind(const void *bytes,                    \
-                                 size_t size_bytes,                    \
-                                 void **out,                           \
-                                 rlo_proto_origin **out_origin) {      \
-    rlo_##type *value = NULL;                                          \
-    rlo_status status =                                                \
-        rlo_proto_parse_##kind(bytes, size_bytes, &value, out_origin); \
-    *out = value;                                                      \
-    return status;                                                     \
-  }                                                                    \
-                                                                       \
-  static rlo_status format_##kind(const void *value,                   \
-                                  const rlo_proto_options *options,    \
-                                  void *buffer,                        \
-                                  size_t capacity,                     \
-                                  size_t *out_bytes) {                 \
-    return rlo_proto_format_##kind(                                    \
-        value, options, buffer, capacity, out_bytes);                  \
-  }                                                                    \
-                                                                       \
-  static void release_##kind(void *value) {                            \
-    rlo_##type##_release(value);                                       \
+#define DEFINE_KIND(kind, type)                                                        \
+  static rlo_status parse_##kind(const void *bytes, size_t size_bytes, void **out,     \
+                                 rlo_proto_origin **out_origin) {                      \
+    rlo_##type *value = NULL;                                                          \
+    rlo_status status = rlo_proto_parse_##kind(bytes, size_bytes, &value, out_origin); \
+    *out = value;                                                                      \
+    return status;                                                                     \
+  }                                                                                    \
+                                                                                       \
+  static rlo_status format_##kind(const void *value, const rlo_proto_options *options, \
+                                  void *buffer, size_t capacity, size_t *out_bytes) {  \
+    return rlo_proto_format_##kind(value, options, buffer, capacity, out_bytes);       \
+  }                                                                                    \
+                                                                                       \
+  static void release_##kind(void *value) {                                            \
+    rlo_##type##_release(value);                                                       \
   }
 
 DEFINE_KIND(tree, shape_tree)
@@ -71,8 +59,7 @@ static bool equal_shardings(const void *a, const void *b) {
 }
 
 /* What was read is written, unknown fields included, and read again. */
-static void check_round_trip(const message_kind *kind,
-                             const void *value,
+static void check_round_trip(const message_kind *kind, const void *value,
                              const rlo_proto_origin *origin) {
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   options.has_padding_fields = true;
@@ -94,8 +81,7 @@ static void check_round_trip(const message_kind *kind,
   FUZZ_CHECK(twice != NULL);
   options.origin = again_origin;
   size_t bytes_twice = 0;
-  FUZZ_CHECK(kind->format(again, &options, twice, bytes, &bytes_twice) ==
-             RLO_OK);
+  FUZZ_CHECK(kind->format(again, &options, twice, bytes, &bytes_twice) == RLO_OK);
   FUZZ_CHECK(bytes == bytes_twice && memcmp(written, twice, bytes) == 0);
   kind->release(again);
   rlo_proto_origin_release(again_origin);
@@ -103,9 +89,7 @@ static void check_round_trip(const message_kind *kind,
   free(written);
 }
 
-static void check_message(const message_kind *kind,
-                          const uint8_t *data,
-                          size_t size) {
+static void check_message(const message_kind *kind, const uint8_t *data, size_t size) {
   void *value = NULL;
   rlo_proto_origin *origin = NULL;
   if (kind->parse(data, size, &value, &origin) == RLO_OK) {

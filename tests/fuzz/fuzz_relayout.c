@@ -16,13 +16,11 @@ typedef struct pair {
   unsigned char result[MOST_BYTES];
 } pair;
 
-static bool take_shape(const char *text,
-                       size_t size,
-                       rlo_shape *out_shape,
+static bool take_shape(const char *text, size_t size, rlo_shape *out_shape,
                        rlo_shape_extent *out_extent) {
   return rlo_shape_parse(text, size, out_shape) == RLO_OK &&
-         rlo_shape_measure(out_shape, out_extent) == RLO_OK &&
-         out_extent->slots <= MOST_SLOTS && out_extent->elements <= MOST_SLOTS;
+         rlo_shape_measure(out_shape, out_extent) == RLO_OK && out_extent->slots <= MOST_SLOTS &&
+         out_extent->elements <= MOST_SLOTS;
 }
 
 /* What the documents say of a relayout, element by element; elements are of
@@ -39,8 +37,7 @@ static void expect(pair *p) {
   for (int64_t slot = 0; slot < dst.slots; ++slot) {
     int64_t index[RLO_MAX_RANK];
     bool is_element = false;
-    FUZZ_CHECK(rlo_address_map_element(&dst, slot, index, &is_element) ==
-               RLO_OK);
+    FUZZ_CHECK(rlo_address_map_element(&dst, slot, index, &is_element) == RLO_OK);
     unsigned char *to = p->expected + (size_t)slot * bytes;
     if (is_element) {
       int64_t from = rlo_address_map_slot(&src, index);
@@ -68,8 +65,7 @@ static void check_pair(pair *p, rlo_problem *problem) {
   FUZZ_CHECK(rlo_address_map_make(&p->dst, &dst) == RLO_OK);
   if (p->dst_extent.element_bits % 8 == 0 &&
       p->src_extent.element_bits == p->dst_extent.element_bits &&
-      (dst.slots == 0 ||
-       rlo_address_map_element(&dst, 0, index, &is_element) == RLO_OK)) {
+      (dst.slots == 0 || rlo_address_map_element(&dst, 0, index, &is_element) == RLO_OK)) {
     expect(p);
     FUZZ_CHECK(memcmp(p->expected, p->result, sizeof(p->result)) == 0);
   } else {
@@ -78,8 +74,7 @@ static void check_pair(pair *p, rlo_problem *problem) {
   static const int32_t widths[] = {0, 8, 32, RLO_MAX_UNIT_BITS};
   for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); ++i) {
     rlo_problem canonical = *problem;
-    rlo_status status =
-        rlo_problem_canonicalize(&canonical, widths[i], NULL, NULL);
+    rlo_status status = rlo_problem_canonicalize(&canonical, widths[i], NULL, NULL);
     if (status != RLO_OK) {
       FUZZ_CHECK(status == RLO_UNSUPPORTED || status == RLO_OVERFLOW);
       continue;
@@ -87,8 +82,7 @@ static void check_pair(pair *p, rlo_problem *problem) {
     run(p, &canonical);
     FUZZ_CHECK(memcmp(p->expected, p->result, sizeof(p->result)) == 0);
     rlo_problem again = canonical;
-    FUZZ_CHECK(rlo_problem_canonicalize(&again, widths[i], NULL, NULL) ==
-               RLO_OK);
+    FUZZ_CHECK(rlo_problem_canonicalize(&again, widths[i], NULL, NULL) == RLO_OK);
     FUZZ_CHECK(rlo_problem_equal(&canonical, &again));
     FUZZ_CHECK(rlo_problem_hash(&canonical) == rlo_problem_hash(&again));
   }

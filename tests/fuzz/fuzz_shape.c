@@ -21,8 +21,7 @@ static void check_text(const rlo_shape *shape) {
 }
 
 /* First and last element lie where they are found again. */
-static void check_index(const rlo_shape *shape,
-                        const rlo_shape_extent *extent) {
+static void check_index(const rlo_shape *shape, const rlo_shape_extent *extent) {
   rlo_address_map map;
   FUZZ_CHECK(rlo_address_map_make(shape, &map) == RLO_OK);
   FUZZ_CHECK(map.slots == extent->slots);

@@ -19,8 +19,7 @@ static void check_boxes(const rlo_sharding *sharding, int32_t rank) {
     rlo_box box;
     FUZZ_CHECK(rlo_sharding_get_box(sharding, &shape, device, &box) == RLO_OK);
     for (int32_t d = 0; d < rank; ++d) {
-      FUZZ_CHECK(0 <= box.start[d] && box.start[d] <= box.limit[d] &&
-                 box.limit[d] <= dims[d]);
+      FUZZ_CHECK(0 <= box.start[d] && box.start[d] <= box.limit[d] && box.limit[d] <= dims[d]);
     }
   }
 }

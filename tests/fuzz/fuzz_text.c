@@ -14,8 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const int64_t dims[] = {20, 300};
   rlo_layout layout;
   if (rlo_layout_parse(text, size, RLO_DTYPE_F32, dims, 2, &layout) == RLO_OK) {
-    FUZZ_CHECK(rlo_shape_make_with_layout(
-                   RLO_DTYPE_F32, dims, 2, &layout, &shape) == RLO_OK);
+    FUZZ_CHECK(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &layout, &shape) == RLO_OK);
     fuzz_check_shape(&shape);
   }
   rlo_bare_layout bare;

@@ -19,13 +19,12 @@ static void check_tree(const char *text, size_t size) {
     return;
   }
   int64_t count = 0;
-  FUZZ_CHECK(rlo_shape_tree_for_each_subshape(
-                 tree, RLO_WALK_POST_ORDER, check_place, &count) == RLO_OK);
+  FUZZ_CHECK(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, check_place, &count) ==
+             RLO_OK);
   FUZZ_CHECK(count == rlo_shape_tree_subshape_count(tree));
   rlo_shape_tree *flat;
   FUZZ_CHECK(rlo_shape_tree_flatten(tree, &flat) == RLO_OK);
-  FUZZ_CHECK(rlo_shape_tree_leaf_count(flat) ==
-             rlo_shape_tree_leaf_count(tree));
+  FUZZ_CHECK(rlo_shape_tree_leaf_count(flat) == rlo_shape_tree_leaf_count(tree));
   rlo_shape_tree_release(flat);
   size_t length = rlo_shape_tree_format(tree, NULL, 0);
   char *printed = malloc(length + 1);

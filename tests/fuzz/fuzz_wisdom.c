@@ -26,8 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   rlo__wisdom_count count;
   FUZZ_CHECK(rlo__wisdom_import(&wisdom, text, size, &count) == status);
   FUZZ_CHECK(status == RLO_OK || wisdom.entries.count == 0);
-  FUZZ_CHECK(status != RLO_OK ||
-             count.num_taken + count.num_ignored == num_records);
+  FUZZ_CHECK(status != RLO_OK || count.num_taken + count.num_ignored == num_records);
   FUZZ_CHECK(wisdom.entries.count <= (size_t)count.num_taken);
   /* Once printed, it stays what it is. */
   rlo__str once = rlo__str_growing();
@@ -38,12 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   rlo__wisdom again;
   rlo__wisdom_init("device", "driver", 1, &again);
-  FUZZ_CHECK(rlo__wisdom_import(
-                 &again, rlo__str_text(&once), once.length, &count) == RLO_OK);
+  FUZZ_CHECK(rlo__wisdom_import(&again, rlo__str_text(&once), once.length, &count) == RLO_OK);
   FUZZ_CHECK(again.entries.count == wisdom.entries.count);
   rlo__str twice = rlo__str_growing();
-  FUZZ_CHECK(rlo__wisdom_export(
-                 &again, rlo__str_text(&once), once.length, &twice) == RLO_OK);
+  FUZZ_CHECK(rlo__wisdom_export(&again, rlo__str_text(&once), once.length, &twice) == RLO_OK);
   FUZZ_CHECK(strcmp(rlo__str_text(&once), rlo__str_text(&twice)) == 0);
   rlo__str_deinit(&twice);
   rlo__str_deinit(&once);

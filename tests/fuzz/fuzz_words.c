@@ -8,8 +8,7 @@
 
 static void check_numbers(const char *text) {
   int64_t number = 0;
-  if (rlo__number_parse("fuzz", "a number", text, -5, 1000, &number) ==
-      RLO__EXIT_OK) {
+  if (rlo__number_parse("fuzz", "a number", text, -5, 1000, &number) == RLO__EXIT_OK) {
     FUZZ_CHECK(number >= -5 && number <= 1000);
   }
   if (rlo__size_parse("fuzz", "a size", text, 3, &number) == RLO__EXIT_OK) {
@@ -28,8 +27,7 @@ static void check_lists(const char *text) {
   }
   int32_t permutation[RLO_MAX_RANK];
   for (int32_t rank = 0; rank <= RLO_MAX_RANK; rank += 1 + 4 * (rank > 3)) {
-    if (rlo__permutation_parse(
-            "fuzz", "a permutation", text, rank, permutation) != RLO__EXIT_OK) {
+    if (rlo__permutation_parse("fuzz", "a permutation", text, rank, permutation) != RLO__EXIT_OK) {
       continue;
     }
     uint64_t seen = 0;
@@ -47,9 +45,7 @@ static void check_devices(const char *text) {
     FUZZ_CHECK(choice.count >= 0 && choice.count <= RLO__MAX_DEVICES);
     FUZZ_CHECK(choice.count == 0 || (!choice.is_all && !choice.is_none));
     for (int32_t n = 0; n < choice.count; ++n) {
-      FUZZ_CHECK(memchr(choice.devices[n].name,
-                        '\0',
-                        sizeof(choice.devices[n].name)) != NULL);
+      FUZZ_CHECK(memchr(choice.devices[n].name, '\0', sizeof(choice.devices[n].name)) != NULL);
       FUZZ_CHECK(choice.devices[n].index >= -1);
     }
   }

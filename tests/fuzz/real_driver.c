@@ -18,8 +18,7 @@ cl_device_id fake_driver_device(int32_t number) {
   cl_platform_id platform = NULL;
   cl_device_id device = NULL;
   if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
-      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) !=
-          CL_SUCCESS) {
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS) {
     abort();
   }
   return device;

@@ -28,10 +28,7 @@ void model_fill_prefill(uint8_t *bytes, size_t num_bytes) {
   fill_pattern(UINT64_C(0x70726566696c6c00), bytes, num_bytes);
 }
 
-void model_fill_indices(uint8_t *bytes,
-                        size_t num_bytes,
-                        size_t index_bytes,
-                        int64_t limit) {
+void model_fill_indices(uint8_t *bytes, size_t num_bytes, size_t index_bytes, int64_t limit) {
   for (size_t k = 0; (k + 1) * index_bytes <= num_bytes; ++k) {
     uint64_t number = mix(UINT64_C(0x696e646963657300) + k);
     int64_t wide = (int64_t)(number % ((uint64_t)limit + 3)) - 1;
@@ -39,8 +36,7 @@ void model_fill_indices(uint8_t *bytes,
       wide = index_bytes == 8 ? (INT64_C(1) << 32) + 1 : INT32_MIN;
     }
     int32_t narrow = (int32_t)wide;
-    memcpy(bytes + k * index_bytes,
-           index_bytes == 8 ? (const void *)&wide : (const void *)&narrow,
+    memcpy(bytes + k * index_bytes, index_bytes == 8 ? (const void *)&wide : (const void *)&narrow,
            index_bytes);
   }
 }

@@ -37,10 +37,7 @@ void model_fill_source(uint8_t *bytes, size_t num_bytes);
 void model_fill_prefill(uint8_t *bytes, size_t num_bytes);
 
 /** Fill memory with indices below `limit`, some of which are none. */
-void model_fill_indices(uint8_t *bytes,
-                        size_t num_bytes,
-                        size_t index_bytes,
-                        int64_t limit);
+void model_fill_indices(uint8_t *bytes, size_t num_bytes, size_t index_bytes, int64_t limit);
 
 /** 64-bit FNV-1a; start with MODEL_HASH_START. */
 #define MODEL_HASH_START UINT64_C(0xcbf29ce484222325)

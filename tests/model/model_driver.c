@@ -23,10 +23,9 @@ static const struct {
   bool (*run)(char *fields[MODEL_MAX_FIELDS]);
   /** Shows what is expected of a case, with its first field. */
   const char *show;
-} kinds[] = {
-    {4, model_run_index, "generate_cases.py --show-index"},
-    {7, model_run_moves, "generate_cases.py or generate_ops.py --show"},
-    {13, model_run_numbers, "the last field of case"}};
+} kinds[] = {{4, model_run_index, "generate_cases.py --show-index"},
+             {7, model_run_moves, "generate_cases.py or generate_ops.py --show"},
+             {13, model_run_numbers, "the last field of case"}};
 
 bool model_is_verbose;
 
@@ -75,15 +74,8 @@ static bool run_line(char *line, const char *path, const char *only) {
   if (kinds[k].run(fields)) {
     ++num_passed;
   } else if (num_failed++ < MAX_SHOWN_FAILURES) {
-    printf(
-        "FAILED %s %s %s\n  again: model_driver %s '%s'\n  expected: %s '%s'\n",
-        fields[0],
-        fields[1],
-        fields[2],
-        path,
-        fields[0],
-        kinds[k].show,
-        fields[0]);
+    printf("FAILED %s %s %s\n  again: model_driver %s '%s'\n  expected: %s '%s'\n", fields[0],
+           fields[1], fields[2], path, fields[0], kinds[k].show, fields[0]);
   }
   return true;
 }
@@ -95,9 +87,8 @@ static bool run_file(FILE *file, const char *path, const char *only) {
   int64_t seed = 0;
   int64_t num_lines = -1;
   int64_t num_read = 0;
-  bool is_whole =
-      getline(&line, &capacity, file) > 0 &&
-      sscanf(line, "# seed %" SCNd64 " lines %" SCNd64, &seed, &num_lines) == 2;
+  bool is_whole = getline(&line, &capacity, file) > 0 &&
+                  sscanf(line, "# seed %" SCNd64 " lines %" SCNd64, &seed, &num_lines) == 2;
   while (is_whole && num_read < num_lines) {
     const ssize_t length = getline(&line, &capacity, file);
     is_whole = length > 0 && line[length - 1] == '\n';
@@ -111,9 +102,7 @@ static bool run_file(FILE *file, const char *path, const char *only) {
     fprintf(stderr, "%s: not whole after %" PRId64 " lines\n", path, num_read);
     is_whole = false;
   }
-  printf("seed %" PRId64 ": %" PRId64 " passed, %" PRId64 " failed\n",
-         seed,
-         num_passed,
+  printf("seed %" PRId64 ": %" PRId64 " passed, %" PRId64 " failed\n", seed, num_passed,
          num_failed);
   free(line);
   return is_whole;
@@ -122,13 +111,11 @@ static bool run_file(FILE *file, const char *path, const char *only) {
 int main(int argc, char **argv) {
   FILE *file = argc == 2 || argc == 3 ? fopen(argv[1], "r") : NULL;
   if (file == NULL) {
-    fprintf(stderr,
-            "usage: model_driver FILE [ID], of a file that can be read\n");
+    fprintf(stderr, "usage: model_driver FILE [ID], of a file that can be read\n");
     return 2;
   }
   model_is_verbose = argc == 3;
   const bool is_whole = run_file(file, argv[1], argc == 3 ? argv[2] : NULL);
   (void)fclose(file);
-  return is_whole && num_failed == 0 && num_passed > 0 ? EXIT_SUCCESS
-                                                       : EXIT_FAILURE;
+  return is_whole && num_failed == 0 && num_passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,9 +8,7 @@
 
 #include "model_case.h"
 
-static bool hash_forward(const rlo_shape *shape,
-                         int64_t elements,
-                         uint64_t *out_hash) {
+static bool hash_forward(const rlo_shape *shape, int64_t elements, uint64_t *out_hash) {
   int64_t index[RLO_MAX_RANK] = {0};
   uint64_t hash = MODEL_HASH_START;
   for (int64_t n = 0; n < elements; ++n) {
@@ -32,9 +30,7 @@ static bool hash_forward(const rlo_shape *shape,
 }
 
 /* RLO_UNSUPPORTED: there is no inverse. */
-static rlo_status hash_inverse(const rlo_shape *shape,
-                               int64_t slots,
-                               uint64_t *out_hash) {
+static rlo_status hash_inverse(const rlo_shape *shape, int64_t slots, uint64_t *out_hash) {
   uint64_t hash = MODEL_HASH_START;
   for (int64_t slot = 0; slot < slots; ++slot) {
     int64_t index[RLO_MAX_RANK];
@@ -67,8 +63,7 @@ bool model_run_index(char *fields[MODEL_MAX_FIELDS]) {
     return model_complain("the number of slots differs from the model's");
   }
   if (hash != strtoull(fields[2], NULL, 16)) {
-    return model_complain(
-        "the map from index to slot differs from the model's");
+    return model_complain("the map from index to slot differs from the model's");
   }
   rlo_status status = hash_inverse(&shape, extent.slots, &hash);
   if (status == RLO_UNSUPPORTED && strchr("-?", fields[3][0]) != NULL) {

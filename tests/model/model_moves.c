@@ -88,10 +88,8 @@ static bool read_operands(state *s, char *texts) {
       return false;
     }
     /* Behind an operand is up to what the next one begins at. */
-    s->begins[s->num_operands++] =
-        (s->src_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
-    s->src_bytes =
-        s->begins[s->num_operands - 1] + (size_t)extent.physical_bytes;
+    s->begins[s->num_operands++] = (s->src_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    s->src_bytes = s->begins[s->num_operands - 1] + (size_t)extent.physical_bytes;
     at = next;
   }
   return s->src_bytes <= MEMORY_BYTES || model_complain("too large");
@@ -99,13 +97,11 @@ static bool read_operands(state *s, char *texts) {
 
 /* Canonicalise s->changed; a second time nothing may change. */
 static bool make_canonical(state *s, int32_t max_unit_bits) {
-  if (!model_is_ok(
-          rlo_problem_canonicalize(&s->changed, max_unit_bits, NULL, NULL))) {
+  if (!model_is_ok(rlo_problem_canonicalize(&s->changed, max_unit_bits, NULL, NULL))) {
     return false;
   }
   s->again = s->changed;
-  return model_is_ok(
-             rlo_problem_canonicalize(&s->again, max_unit_bits, NULL, NULL)) &&
+  return model_is_ok(rlo_problem_canonicalize(&s->again, max_unit_bits, NULL, NULL)) &&
          ((rlo_problem_equal(&s->changed, &s->again) &&
            rlo_problem_hash(&s->changed) == rlo_problem_hash(&s->again)) ||
           model_complain("the canonical form is not stable"));
@@ -118,10 +114,8 @@ static void fill_source(const state *s, uint8_t *memory) {
     const rlo_shape *indices = &s->operands[s->index_operand];
     rlo_shape_extent extent;
     if (rlo_shape_measure(indices, &extent) == RLO_OK) {
-      model_fill_indices(memory + s->begins[s->index_operand],
-                         (size_t)extent.physical_bytes,
-                         (size_t)extent.element_bits / 8,
-                         s->index_limit);
+      model_fill_indices(memory + s->begins[s->index_operand], (size_t)extent.physical_bytes,
+                         (size_t)extent.element_bits / 8, s->index_limit);
     }
   }
 }
@@ -149,8 +143,7 @@ static bool check_memories(const state *s, size_t shift) {
   if (!is_guarded(s->dst, begin, s->dst_bytes)) {
     return model_complain("bytes outside the destination changed");
   }
-  return model_hash(MODEL_HASH_START, s->dst + begin, s->dst_bytes) ==
-             s->wanted ||
+  return model_hash(MODEL_HASH_START, s->dst + begin, s->dst_bytes) == s->wanted ||
          model_complain("the destination differs from the model's");
 }
 
@@ -177,11 +170,8 @@ static bool run_way(state *s, int32_t max_unit_bits) {
       printf("operand %d, ", (int)s->operand_of[n]);
       print_problem(&s->changed);
     }
-    if (!model_is_ok(
-            rlo_problem_run_host_indexed(&s->changed,
-                                         src + s->begins[s->operand_of[n]],
-                                         indices_in(s, src),
-                                         dst))) {
+    if (!model_is_ok(rlo_problem_run_host_indexed(&s->changed, src + s->begins[s->operand_of[n]],
+                                                  indices_in(s, src), dst))) {
       return false;
     }
   }
@@ -204,15 +194,11 @@ static uint64_t unit_at(const uint8_t *memory, size_t unit, size_t unit_bytes) {
 }
 
 /* sum(a * (b - c)) modulo 2^unit_bits (or 2^64). */
-static uint64_t inner_product(const uint8_t *a,
-                              const uint8_t *b,
-                              const uint8_t *c,
-                              size_t num_bytes,
-                              size_t unit_bytes) {
+static uint64_t inner_product(const uint8_t *a, const uint8_t *b, const uint8_t *c,
+                              size_t num_bytes, size_t unit_bytes) {
   uint64_t sum = 0;
   for (size_t k = 0; k < num_bytes / unit_bytes; ++k) {
-    sum += unit_at(a, k, unit_bytes) *
-           (unit_at(b, k, unit_bytes) - unit_at(c, k, unit_bytes));
+    sum += unit_at(a, k, unit_bytes) * (unit_at(b, k, unit_bytes) - unit_at(c, k, unit_bytes));
   }
   return unit_bytes < 8 ? sum & ((UINT64_C(1) << 8 * unit_bytes) - 1) : sum;
 }
@@ -239,11 +225,8 @@ static rlo_dtype integer_of(const rlo_problem *problem) {
 static bool run_all(const state *s, const uint8_t *x, uint8_t *y) {
   memset(y, 0, s->dst_bytes);
   for (int32_t n = 0; n < s->num_problems; ++n) {
-    if (!model_is_ok(
-            rlo_problem_run_host_indexed(&s->problems[n],
-                                         x + s->begins[s->operand_of[n]],
-                                         indices_in(s, s->x),
-                                         y))) {
+    if (!model_is_ok(rlo_problem_run_host_indexed(&s->problems[n], x + s->begins[s->operand_of[n]],
+                                                  indices_in(s, s->x), y))) {
       return false;
     }
   }
@@ -257,11 +240,9 @@ static bool run_adjoint(state *s, int32_t n) {
   const uint8_t *indices = indices_in(s, s->x);
   const rlo_dtype dtype = integer_of(problem);
   return model_is_ok(rlo_problem_adjoint(problem, dtype, &s->changed)) &&
-         model_is_ok(rlo_problem_run_host_indexed(
-             &s->changed, s->dy, indices, s->dx + begin)) &&
+         model_is_ok(rlo_problem_run_host_indexed(&s->changed, s->dy, indices, s->dx + begin)) &&
          model_is_ok(rlo_problem_adjoint(&s->changed, dtype, &s->again)) &&
-         model_is_ok(rlo_problem_run_host_indexed(
-             &s->again, s->x + begin, indices, s->twice));
+         model_is_ok(rlo_problem_run_host_indexed(&s->again, s->x + begin, indices, s->twice));
 }
 
 /* Where the source is read once, storing into zeros does what adding does. */
@@ -273,8 +254,7 @@ static bool check_stored(state *s) {
     if (!model_is_ok(rlo_problem_reads_once(&s->problems[n], &reads_once))) {
       return false;
     }
-    rlo_status status =
-        rlo_problem_adjoint(&s->problems[n], RLO_DTYPE_INVALID, &s->changed);
+    rlo_status status = rlo_problem_adjoint(&s->problems[n], RLO_DTYPE_INVALID, &s->changed);
     if (status != (reads_once ? RLO_OK : RLO_INVALID_ARGUMENT)) {
       return model_complain("storing is refused, or is not");
     }
@@ -283,14 +263,11 @@ static bool check_stored(state *s) {
     }
     /* Several boxes of one operand add up. */
     for (int32_t m = 0; m < n; ++m) {
-      has_stored = has_stored && (s->operand_of[m] != s->operand_of[n] ||
-                                  s->problems[m].read_bytes == 0);
+      has_stored =
+          has_stored && (s->operand_of[m] != s->operand_of[n] || s->problems[m].read_bytes == 0);
     }
-    if (!model_is_ok(rlo_problem_run_host_indexed(
-            &s->changed,
-            s->dy,
-            indices_in(s, s->x),
-            s->stored_dx + s->begins[s->operand_of[n]]))) {
+    if (!model_is_ok(rlo_problem_run_host_indexed(&s->changed, s->dy, indices_in(s, s->x),
+                                                  s->stored_dx + s->begins[s->operand_of[n]]))) {
       return false;
     }
   }
@@ -299,8 +276,7 @@ static bool check_stored(state *s) {
 }
 
 static bool check_adjoint(state *s) {
-  if (s->num_problems == 0 ||
-      integer_of(&s->problems[0]) == RLO_DTYPE_INVALID) {
+  if (s->num_problems == 0 || integer_of(&s->problems[0]) == RLO_DTYPE_INVALID) {
     return true;
   }
   const size_t unit_bytes = (size_t)s->problems[0].unit_bits / 8;
@@ -318,15 +294,12 @@ static bool check_adjoint(state *s) {
       return false;
     }
   }
-  uint64_t forwards =
-      inner_product(s->dy, s->y, s->of_zeros, s->dst_bytes, unit_bytes);
-  const size_t src_bytes =
-      (s->src_bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
+  uint64_t forwards = inner_product(s->dy, s->y, s->of_zeros, s->dst_bytes, unit_bytes);
+  const size_t src_bytes = (s->src_bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
   if (forwards != inner_product(s->x, s->dx, s->zeros, src_bytes, unit_bytes)) {
     return model_complain("<dy, S x> is not <S^T dy, x>");
   }
-  if (forwards !=
-      inner_product(s->dy, s->twice, s->zeros, s->dst_bytes, unit_bytes)) {
+  if (forwards != inner_product(s->dy, s->twice, s->zeros, s->dst_bytes, unit_bytes)) {
     return model_complain("the adjoint of the adjoint is not S");
   }
   return check_stored(s);
@@ -335,23 +308,20 @@ static bool check_adjoint(state *s) {
 /* -------------------------------------------------------------------- cases */
 
 /* A program that is one segment sum: no chain. */
-static bool run_segment_sum(state *s,
-                            const char *program,
-                            const rlo_shape *dst) {
+static bool run_segment_sum(state *s, const char *program, const rlo_shape *dst) {
   int dim;
   int batch_dims;
   rlo_segment_sum *sum;
   if (sscanf(program, "x:0 segment_sum:%d:%d", &dim, &batch_dims) != 2) {
     return model_complain("the program is not understood");
   }
-  if (!model_is_ok(rlo_segment_sum_create(
-          &s->operands[0], &s->operands[1], dim, batch_dims, dst, &sum))) {
+  if (!model_is_ok(
+          rlo_segment_sum_create(&s->operands[0], &s->operands[1], dim, batch_dims, dst, &sum))) {
     return false;
   }
   fill_memories(s, 0);
   const uint8_t *src = s->src + GUARD_BYTES;
-  rlo_status status = rlo_segment_sum_run_host(
-      sum, src, indices_in(s, src), s->dst + GUARD_BYTES);
+  rlo_status status = rlo_segment_sum_run_host(sum, src, indices_in(s, src), s->dst + GUARD_BYTES);
   rlo_segment_sum_release(sum);
   return model_is_ok(status) && check_memories(s, 0);
 }
@@ -359,8 +329,7 @@ static bool run_segment_sum(state *s,
 static bool lower_chain(state *s, char *program, const rlo_shape *dst) {
   rlo_problem_list *list = NULL;
   rlo_chain *chain = model_program_build(program, s->operands, s->num_operands);
-  bool is_right =
-      chain != NULL && model_is_ok(rlo_chain_lower(chain, dst, &list));
+  bool is_right = chain != NULL && model_is_ok(rlo_chain_lower(chain, dst, &list));
   rlo_chain_release(chain);
   s->num_problems = rlo_problem_list_count(list);
   for (int32_t n = 0; n < s->num_problems && n < MAX_PROBLEMS; ++n) {
@@ -368,14 +337,12 @@ static bool lower_chain(state *s, char *program, const rlo_shape *dst) {
     s->operand_of[n] = rlo_problem_list_operand(list, n);
   }
   rlo_problem_list_release(list);
-  return is_right && (s->num_problems <= MAX_PROBLEMS ||
-                      model_complain("more problems than expected"));
+  return is_right &&
+         (s->num_problems <= MAX_PROBLEMS || model_complain("more problems than expected"));
 }
 
 /* The identity has two spellings; each gets its share of the cases. */
-static bool lower_relayout(state *s,
-                           const char *program,
-                           const rlo_shape *dst) {
+static bool lower_relayout(state *s, const char *program, const rlo_shape *dst) {
   int32_t permutation[RLO_MAX_RANK];
   bool is_identity = s->wanted % 2 == 0;
   const int32_t rank = model_program_permutation(program, permutation);
@@ -384,9 +351,7 @@ static bool lower_relayout(state *s,
   }
   s->num_problems = 1;
   s->operand_of[0] = 0;
-  return model_is_ok(rlo_relayout_lower(&s->operands[0],
-                                        dst,
-                                        is_identity ? NULL : permutation,
+  return model_is_ok(rlo_relayout_lower(&s->operands[0], dst, is_identity ? NULL : permutation,
                                         &s->problems[0])) &&
          ((s->problems[0].src_bytes == (int64_t)s->src_bytes &&
            s->problems[0].dst_bytes == (int64_t)s->dst_bytes) ||
@@ -404,17 +369,14 @@ bool model_run_moves(char *fields[MODEL_MAX_FIELDS]) {
   }
   s.dst_bytes = strtoul(fields[5], NULL, 10);
   s.wanted = strtoull(fields[6], NULL, 16);
-  if (extent.physical_bytes != (int64_t)s.dst_bytes ||
-      s.dst_bytes > MEMORY_BYTES) {
+  if (extent.physical_bytes != (int64_t)s.dst_bytes || s.dst_bytes > MEMORY_BYTES) {
     return model_complain("the destination has another size than the model's");
   }
   s.index_operand = model_program_indices(program, &s.index_limit);
   if (strstr(program, "segment_sum") != NULL) {
     return run_segment_sum(&s, program, &dst);
   }
-  return (strstr(program, "relayout:") != NULL
-              ? lower_relayout(&s, program, &dst)
-              : lower_chain(&s, program, &dst)) &&
-         run_way(&s, -1) && run_way(&s, 0) && run_way(&s, RLO_MAX_UNIT_BITS) &&
-         check_adjoint(&s);
+  return (strstr(program, "relayout:") != NULL ? lower_relayout(&s, program, &dst)
+                                               : lower_chain(&s, program, &dst)) &&
+         run_way(&s, -1) && run_way(&s, 0) && run_way(&s, RLO_MAX_UNIT_BITS) && check_adjoint(&s);
 }

@@ -10,27 +10,13 @@
 #include "model_case.h"
 
 /* The fields of a line. */
-enum {
-  SRC_TYPE = 1,
-  DST_TYPE,
-  DIMS,
-  SUM,
-  ALPHA,
-  BETA,
-  LOW,
-  HIGH,
-  IN_F64,
-  SRC,
-  DST,
-  EXPECTED
-};
+enum { SRC_TYPE = 1, DST_TYPE, DIMS, SUM, ALPHA, BETA, LOW, HIGH, IN_F64, SRC, DST, EXPECTED };
 
 enum { MOST_BYTES = 1 << 16 };
 
 static int32_t parse_numbers(const char *text, int64_t *out) {
   int32_t count = 0;
-  for (char *end; strcmp(text, "-") != 0 && count < RLO_MAX_RANK;
-       text = end + 1) {
+  for (char *end; strcmp(text, "-") != 0 && count < RLO_MAX_RANK; text = end + 1) {
     out[count++] = strtoll(text, &end, 10);
     if (*end != ',') {
       break;
@@ -56,8 +42,7 @@ static rlo_combine_options read_options(char *const *fields) {
   options.beta = strtod(fields[BETA], NULL);
   if (!isnan(low)) {
     options.num_steps = 1;
-    options.steps[0] = (rlo_element_step){RLO_ELEMENT_CLAMP,
-                                          {low, strtod(fields[HIGH], NULL)}};
+    options.steps[0] = (rlo_element_step){RLO_ELEMENT_CLAMP, {low, strtod(fields[HIGH], NULL)}};
   }
   if (strcmp(fields[IN_F64], "1") == 0) {
     options.compute_type = RLO_DTYPE_F64;
@@ -86,11 +71,9 @@ static rlo_problem_list *lower(char *const *fields) {
       model_is_ok(rlo_dtype_from_name(fields[DST_TYPE], &dst_type)) &&
       model_is_ok(rlo_shape_make(src_type, dims, rank, &src)) &&
       model_is_ok(rlo_chain_create(&src, &chain)) &&
-      (count == 0 ||
-       model_is_ok(rlo_chain_sum(chain, sum_dims, count, false)))) {
+      (count == 0 || model_is_ok(rlo_chain_sum(chain, sum_dims, count, false)))) {
     const rlo_shape *result = rlo_chain_shape(chain);
-    (void)(model_is_ok(
-               rlo_shape_make(dst_type, result->dims, result->rank, &dst)) &&
+    (void)(model_is_ok(rlo_shape_make(dst_type, result->dims, result->rank, &dst)) &&
            model_is_ok(rlo_chain_combine(chain, &dst, &options, &problems)));
   }
   rlo_chain_release(chain);
@@ -109,17 +92,12 @@ bool model_run_numbers(char *fields[MODEL_MAX_FIELDS]) {
     return model_complain("the result has another size");
   }
   rlo_problem_list *problems = lower(fields);
-  bool is_right = problems != NULL && model_is_ok(rlo_problem_list_run_host(
-                                          problems, operands, dst));
+  bool is_right =
+      problems != NULL && model_is_ok(rlo_problem_list_run_host(problems, operands, dst));
   for (size_t b = 0; is_right && b < bytes; ++b) {
     if (dst[b] != expected[b]) {
       char what[80];
-      (void)snprintf(what,
-                     sizeof what,
-                     "byte %zu of %zu is 0x%02x, not 0x%02x",
-                     b,
-                     bytes,
-                     dst[b],
+      (void)snprintf(what, sizeof what, "byte %zu of %zu is 0x%02x, not 0x%02x", b, bytes, dst[b],
                      expected[b]);
       is_right = model_complain(what);
     }

@@ -130,9 +130,8 @@ static rlo_status join(const word *w, stack *s) {
   rlo_chain **first = &s->chains[s->count - 1];
   bool is_stack = strcmp(w->name, "stack") == 0;
   const rlo_chain *const *others = (const rlo_chain *const *)(first + 1);
-  rlo_status status =
-      is_stack ? rlo_chain_stack(first[0], others, count - 1, dim)
-               : rlo_chain_concatenate(first[0], others, count - 1, dim);
+  rlo_status status = is_stack ? rlo_chain_stack(first[0], others, count - 1, dim)
+                               : rlo_chain_concatenate(first[0], others, count - 1, dim);
   for (int32_t n = 1; n < count; ++n) {
     rlo_chain_release(first[n]);
   }
@@ -170,8 +169,7 @@ int32_t model_program_indices(const char *program, int64_t *out_limit) {
   return operand;
 }
 
-int32_t model_program_permutation(const char *program,
-                                  int32_t permutation[RLO_MAX_RANK]) {
+int32_t model_program_permutation(const char *program, int32_t permutation[RLO_MAX_RANK]) {
   const char *at = strstr(program, "relayout:") + strlen("relayout:");
   int32_t rank = 0;
   for (char *end; rank < RLO_MAX_RANK; at = end + (*end == ',')) {
@@ -184,9 +182,7 @@ int32_t model_program_permutation(const char *program,
   return rank;
 }
 
-rlo_chain *model_program_build(char *program,
-                               const rlo_shape *operands,
-                               int32_t num_operands) {
+rlo_chain *model_program_build(char *program, const rlo_shape *operands, int32_t num_operands) {
   stack s = {0};
   word w;
   bool is_right = num_operands <= MAX_STACK;

@@ -11,10 +11,8 @@
 
 /* ------------------------------------------------------------------- memory */
 
-static unsigned char *make_memory(const rlo_sharding *sharding,
-                                  const rlo_shape *shape,
-                                  int64_t device,
-                                  int64_t *out_bytes) {
+static unsigned char *make_memory(const rlo_sharding *sharding, const rlo_shape *shape,
+                                  int64_t device, int64_t *out_bytes) {
   rlo_shape shard;
   CHECK_OK(rlo_sharding_get_shard_shape(sharding, shape, device, &shard));
   CHECK_OK(rlo_shape_array_size(&shard, out_bytes));
@@ -26,10 +24,7 @@ static unsigned char *make_memory(const rlo_sharding *sharding,
 
 /* Numbers of every magnitude, so that sums depend on their order; or any bits.
  * The same on all ranks. */
-static void fill(unsigned char *memory,
-                 int64_t bytes,
-                 rlo_dtype dtype,
-                 int64_t device) {
+static void fill(unsigned char *memory, int64_t bytes, rlo_dtype dtype, int64_t device) {
   uint32_t state = (uint32_t)device;
   for (int64_t k = 0; k < bytes; ++k) {
     state = state * 1664525 + 1013904223;
@@ -67,17 +62,9 @@ static void begin(mpi_case *c, const rlo_redistribution_options *o) {
   rlo_shape_format(o->to, texts[1], sizeof texts[1]);
   rlo_sharding_format(o->from_sharding, shardings[0], sizeof shardings[0]);
   rlo_sharding_format(o->to_sharding, shardings[1], sizeof shardings[1]);
-  (void)snprintf(c->words,
-                 sizeof c->words,
-                 "%s %s -> %s %s on %d devices",
-                 texts[0],
-                 shardings[0],
-                 texts[1],
-                 shardings[1],
-                 (int)o->num_devices);
-  CHECK(rlo_redistribution_create(o, &c->plan) == RLO_OK,
-        "%s: %s",
-        c->words,
+  (void)snprintf(c->words, sizeof c->words, "%s %s -> %s %s on %d devices", texts[0], shardings[0],
+                 texts[1], shardings[1], (int)o->num_devices);
+  CHECK(rlo_redistribution_create(o, &c->plan) == RLO_OK, "%s: %s", c->words,
         rlo_error_last()->message);
   c->cost = (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
   CHECK_OK(rlo_redistribution_measure(c->plan, &c->cost));
@@ -92,22 +79,15 @@ static void begin(mpi_case *c, const rlo_redistribution_options *o) {
 
 /* -------------------------------------------------------------------- cases */
 
-void mpi_case_init(mpi_case *c,
-                   const char *from,
-                   const char *from_sharding,
-                   const char *to,
-                   const char *to_sharding,
-                   const int32_t *permutation,
-                   int64_t num_devices) {
+void mpi_case_init(mpi_case *c, const char *from, const char *from_sharding, const char *to,
+                   const char *to_sharding, const int32_t *permutation, int64_t num_devices) {
   *c = (mpi_case){0};
   rlo_shape shapes[2];
   rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
   CHECK_OK(rlo_shape_parse(from, strlen(from), &shapes[0]));
   CHECK_OK(rlo_shape_parse(to, strlen(to), &shapes[1]));
-  CHECK_OK(rlo_sharding_parse(
-      from_sharding, strlen(from_sharding), &o.from_sharding));
-  CHECK_OK(
-      rlo_sharding_parse(to_sharding, strlen(to_sharding), &o.to_sharding));
+  CHECK_OK(rlo_sharding_parse(from_sharding, strlen(from_sharding), &o.from_sharding));
+  CHECK_OK(rlo_sharding_parse(to_sharding, strlen(to_sharding), &o.to_sharding));
   o.from = &shapes[0];
   o.to = &shapes[1];
   o.permutation = permutation;
@@ -122,9 +102,7 @@ static int64_t below(test_random *random, int64_t limit) {
 }
 
 /* Any order of the dimensions, with tiles or padding now and then. */
-static rlo_shape draw_shape(test_random *random,
-                            rlo_dtype dtype,
-                            const int64_t *dims) {
+static rlo_shape draw_shape(test_random *random, rlo_dtype dtype, const int64_t *dims) {
   rlo_layout layout = rlo_layout_row_major(MPI_CASE_RANK);
   rlo_shape shape;
   test_random_permutation(random, MPI_CASE_RANK, layout.minor_to_major);
@@ -140,8 +118,7 @@ static rlo_shape draw_shape(test_random *random,
     layout.has_padded_dimensions = true;
     layout.padded_dimensions[d] = dims[d] + below(random, 4);
   }
-  CHECK_OK(
-      rlo_shape_make_with_layout(dtype, dims, MPI_CASE_RANK, &layout, &shape));
+  CHECK_OK(rlo_shape_make_with_layout(dtype, dims, MPI_CASE_RANK, &layout, &shape));
   return shape;
 }
 
@@ -149,17 +126,12 @@ static rlo_shape draw_shape(test_random *random,
 static void drop_padding(const rlo_sharding *sharding, rlo_shape *shape) {
   if (rlo_sharding_get_kind(sharding) == RLO_SHARDING_BOXES) {
     shape->layout.has_padded_dimensions = false;
-    memset(shape->layout.padded_dimensions,
-           0,
-           sizeof shape->layout.padded_dimensions);
+    memset(shape->layout.padded_dimensions, 0, sizeof shape->layout.padded_dimensions);
   }
 }
 
 void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices) {
-  static const rlo_dtype dtypes[] = {RLO_DTYPE_U8,
-                                     RLO_DTYPE_BF16,
-                                     RLO_DTYPE_F32,
-                                     RLO_DTYPE_F64,
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_U8, RLO_DTYPE_BF16, RLO_DTYPE_F32, RLO_DTYPE_F64,
                                      RLO_DTYPE_C128};
   *c = (mpi_case){0};
   int64_t dims[2][MPI_CASE_RANK];
@@ -180,10 +152,8 @@ void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices) {
   o.to = &shapes[1];
   o.permutation = permutation;
   o.num_devices = num_devices;
-  CHECK_OK(test_random_sharding(
-      random, o.from, num_devices, may_be_unreduced, &o.from_sharding));
-  CHECK_OK(
-      test_random_sharding(random, o.to, num_devices, false, &o.to_sharding));
+  CHECK_OK(test_random_sharding(random, o.from, num_devices, may_be_unreduced, &o.from_sharding));
+  CHECK_OK(test_random_sharding(random, o.to, num_devices, false, &o.to_sharding));
   drop_padding(o.from_sharding, &shapes[0]);
   drop_padding(o.to_sharding, &shapes[1]);
   begin(c, &o);

@@ -39,13 +39,8 @@ typedef struct mpi_case {
 } mpi_case;
 
 /** Makes a case of four texts: shape and sharding on either side. */
-void mpi_case_init(mpi_case *c,
-                   const char *from,
-                   const char *from_sharding,
-                   const char *to,
-                   const char *to_sharding,
-                   const int32_t *permutation,
-                   int64_t num_devices);
+void mpi_case_init(mpi_case *c, const char *from, const char *from_sharding, const char *to,
+                   const char *to_sharding, const int32_t *permutation, int64_t num_devices);
 
 /** Draws a case of so many devices. */
 void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices);

@@ -25,13 +25,9 @@ static void check_random_pairs(MPI_Comm comm, int num_pairs) {
   MPI_Comm_size(comm, &num_ranks);
   for (int k = 0; k < num_pairs; ++k) {
     mpi_case c;
-    mpi_case_draw(
-        &c, &random, num_ranks * (test_random_once_in(&random, 2) ? 2 : 1));
-    mpi_team_check_case(
-        comm,
-        &c,
-        test_random_once_in(&random, 2),
-        test_random_once_in(&random, 2) ? test_random_in(&random, 16, 500) : 0);
+    mpi_case_draw(&c, &random, num_ranks * (test_random_once_in(&random, 2) ? 2 : 1));
+    mpi_team_check_case(comm, &c, test_random_once_in(&random, 2),
+                        test_random_once_in(&random, 2) ? test_random_in(&random, 16, 500) : 0);
     mpi_case_deinit(&c);
   }
 }
@@ -39,15 +35,9 @@ static void check_random_pairs(MPI_Comm comm, int num_pairs) {
 /* openxla/xla#15207: 14,336 bytes in 56 messages, where XLA replicates. */
 static void check_issue_15207(MPI_Comm comm) {
   mpi_case c;
-  mpi_case_init(&c,
-                "f32[16,16,16]",
-                "{devices=[2,1,4]<=[4,2]T(1,0)}",
-                "f32[16,16,16]",
-                "{devices=[1,8,1]<=[8]}",
-                NULL,
-                8);
-  CHECK(c.cost.num_messages == 56 && c.cost.bytes_sent == 14336,
-        "%lld bytes",
+  mpi_case_init(&c, "f32[16,16,16]", "{devices=[2,1,4]<=[4,2]T(1,0)}", "f32[16,16,16]",
+                "{devices=[1,8,1]<=[8]}", NULL, 8);
+  CHECK(c.cost.num_messages == 56 && c.cost.bytes_sent == 14336, "%lld bytes",
         (long long)c.cost.bytes_sent);
   mpi_team_check_case(comm, &c, false, 0);
   mpi_case_deinit(&c);
@@ -57,12 +47,7 @@ static void check_issue_15207(MPI_Comm comm) {
  * placed: it needs no memory. */
 static void check_runs(MPI_Comm comm) {
   mpi_case c;
-  mpi_case_init(&c,
-                "f32[12,6]",
-                "{maximal device=0}",
-                "f32[12,6]",
-                "{devices=[2,1]<=[2]}",
-                NULL,
+  mpi_case_init(&c, "f32[12,6]", "{maximal device=0}", "f32[12,6]", "{devices=[2,1]<=[2]}", NULL,
                 2);
   mpi_team t;
   mpi_team_init(&t, comm, 2, false);
@@ -71,8 +56,7 @@ static void check_runs(MPI_Comm comm) {
   CHECK_OK(rlo_exchange_run(exchange, t.memories));
   rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
   CHECK_OK(rlo_exchange_get_info(exchange, &info));
-  CHECK(mpi_team_context != NULL || info.host_scratch_peak == 0,
-        "%d bytes",
+  CHECK(mpi_team_context != NULL || info.host_scratch_peak == 0, "%d bytes",
         (int)info.host_scratch_peak);
   rlo_exchange_release(exchange);
   mpi_team_end_run(&t, &c, true);
@@ -80,17 +64,10 @@ static void check_runs(MPI_Comm comm) {
   mpi_case_deinit(&c);
 }
 
-static void check_failure(MPI_Comm comm,
-                          rlo_status got,
-                          rlo_status wanted,
-                          const char *message) {
+static void check_failure(MPI_Comm comm, rlo_status got, rlo_status wanted, const char *message) {
   /* The same on all ranks. */
-  CHECK(got == wanted && strstr(rlo_error_last()->message, message) ==
-                             rlo_error_last()->message,
-        "%s: %s, not %s",
-        rlo_status_name(got),
-        rlo_error_last()->message,
-        message);
+  CHECK(got == wanted && strstr(rlo_error_last()->message, message) == rlo_error_last()->message,
+        "%s: %s, not %s", rlo_status_name(got), rlo_error_last()->message, message);
   MPI_Barrier(comm);
 }
 
@@ -98,9 +75,7 @@ static void check_failure(MPI_Comm comm,
 static rlo_exchange_link inner_link;
 static int num_read;
 
-static rlo_status open_and_count(void *payload,
-                                 int32_t slot,
-                                 const void **out_data) {
+static rlo_status open_and_count(void *payload, int32_t slot, const void **out_data) {
   const void *data = *out_data;
   rlo_status status = inner_link.open(payload, slot, out_data);
   num_read += *out_data != data;
@@ -115,33 +90,26 @@ static bool is_apart, has_no_memory;
 static bool loses_memory, loses_lock;
 static int num_asked;
 
-int MPI_Comm_split_type(
-    MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out_comm) {
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out_comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   return is_apart ? PMPI_Comm_split(comm, rank % 2, key, out_comm)
                   : PMPI_Comm_split_type(comm, type, key, info, out_comm);
 }
 
-int MPI_Win_allocate_shared(MPI_Aint bytes,
-                            int unit,
-                            MPI_Info info,
-                            MPI_Comm comm,
-                            void *out_memory,
-                            MPI_Win *out_win) {
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm,
+                            void *out_memory, MPI_Win *out_win) {
   ++num_asked;
   if (has_no_memory) {
     return MPI_ERR_NO_MEM;
   }
-  int code =
-      PMPI_Win_allocate_shared(bytes, unit, info, comm, out_memory, out_win);
+  int code = PMPI_Win_allocate_shared(bytes, unit, info, comm, out_memory, out_win);
   return loses_memory ? MPI_ERR_NO_MEM : code;
 }
 
 int MPI_Win_lock_all(int assert, MPI_Win win) {
   int code = PMPI_Win_lock_all(assert, win);
-  return loses_lock && code == MPI_SUCCESS &&
-                 PMPI_Win_unlock_all(win) == MPI_SUCCESS
+  return loses_lock && code == MPI_SUCCESS && PMPI_Win_unlock_all(win) == MPI_SUCCESS
              ? MPI_ERR_RMA_SYNC
              : code;
 }
@@ -154,8 +122,7 @@ static rlo_exchange_link counting_link(const mpi_team *t) {
   return link;
 }
 
-static rlo_exchange_options options_of(const mpi_case *c,
-                                       const mpi_team *t,
+static rlo_exchange_options options_of(const mpi_case *c, const mpi_team *t,
                                        const rlo_exchange_link *link) {
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
   options.plan = c->plan;
@@ -175,13 +142,8 @@ static int64_t count_near(const mpi_team *t) {
 
 /* Messages that are long enough to be read where they are. */
 static void init_long_messages(mpi_case *c) {
-  mpi_case_init(c,
-                "f32[1024,1024]",
-                "{devices=[8,1]<=[8]}",
-                "f32[1024,1024]",
-                "{devices=[1,8]<=[8]}",
-                NULL,
-                8);
+  mpi_case_init(c, "f32[1024,1024]", "{devices=[8,1]<=[8]}", "f32[1024,1024]",
+                "{devices=[1,8]<=[8]}", NULL, 8);
 }
 
 /* Two exchanges over one link, of which the second one shares more memory;
@@ -218,11 +180,8 @@ static void check_shared_memory(MPI_Comm comm, bool are_apart) {
     CHECK_OK(rlo_exchange_get_info(exchange, &info));
     CHECK(mpi_team_context != NULL
               ? are_apart || num_read > 0
-              : num_read * (t.num_ranks - 1) ==
-                    info.link_messages_received * count_near(&t),
-          "%d of %lld messages, exchange %d",
-          num_read,
-          (long long)info.link_messages_received,
+              : num_read * (t.num_ranks - 1) == info.link_messages_received * count_near(&t),
+          "%d of %lld messages, exchange %d", num_read, (long long)info.link_messages_received,
           k % 2);
     mpi_team_end_run(&t, &c, true);
     mpi_team_begin_run(&t, &c);
@@ -231,9 +190,7 @@ static void check_shared_memory(MPI_Comm comm, bool are_apart) {
     if (t.rank == 0) {
       memories[0] = (rlo_exchange_memory){0};
     }
-    check_failure(comm,
-                  rlo_exchange_run(exchange, memories),
-                  RLO_INVALID_ARGUMENT,
+    check_failure(comm, rlo_exchange_run(exchange, memories), RLO_INVALID_ARGUMENT,
                   "rank 0: the source of device 0");
     mpi_team_end_run(&t, &c, false);
   }
@@ -279,13 +236,10 @@ static void check_window_sizes(MPI_Comm comm) {
   void *memory[4];
   for (int n = 0; n < 4; ++n) {
     CHECK_OK(link->share(link->payload, sizes[n], &memory[n]));
-    CHECK((memory[n] != NULL) == (n == 1 || n == 2),
-          "%lld bytes",
-          (long long)sizes[n]);
+    CHECK((memory[n] != NULL) == (n == 1 || n == 2), "%lld bytes", (long long)sizes[n]);
   }
   for (int n = -1; n <= 1; ++n) {
-    check_one_message(
-        &t, memory[2], rlo__thresholds.mpi_shared_message_bytes + n);
+    check_one_message(&t, memory[2], rlo__thresholds.mpi_shared_message_bytes + n);
   }
   rlo_mpi_link_release(t.link);
 }
@@ -324,12 +278,8 @@ static void check_memory_of_some(MPI_Comm comm, bool is_lock) {
 /* 8 summands by any number of ranks: the bits of one process. */
 static void check_sums(MPI_Comm comm) {
   mpi_case c;
-  mpi_case_init(&c,
-                "f32[6,5]",
-                "{devices=[1,2,4]<=[8] last_tile_dims={unreduced}}",
-                "f32[5,6]{0,1:pad(6,6)fill(one)}",
-                "{devices=[2,4]<=[8]}",
-                (const int32_t[]){1, 0},
+  mpi_case_init(&c, "f32[6,5]", "{devices=[1,2,4]<=[8] last_tile_dims={unreduced}}",
+                "f32[5,6]{0,1:pad(6,6)fill(one)}", "{devices=[2,4]<=[8]}", (const int32_t[]){1, 0},
                 8);
   mpi_team_check_case(comm, &c, false, 0);
   mpi_team_check_case(comm, &c, true, 8);
@@ -339,10 +289,7 @@ static void check_sums(MPI_Comm comm) {
 /* A link whose third send makes the next allocation fail: in round 3. */
 static int sends_left;
 
-static rlo_status send_and_lose(void *payload,
-                                int32_t slot,
-                                int32_t rank,
-                                const void *data,
+static rlo_status send_and_lose(void *payload, int32_t slot, int32_t rank, const void *data,
                                 int64_t bytes) {
   if (--sends_left == 0) {
     rlo__alloc_set_fault(1, true);
@@ -354,13 +301,8 @@ static rlo_status send_and_lose(void *payload,
 static void check_faults(MPI_Comm comm) {
   const double begin = MPI_Wtime();
   mpi_case c;
-  mpi_case_init(&c,
-                "f32[16,16]",
-                "{devices=[8,1]<=[8]}",
-                "f32[16,16]{0,1}",
-                "{devices=[1,8]<=[8]}",
-                NULL,
-                8);
+  mpi_case_init(&c, "f32[16,16]", "{devices=[8,1]<=[8]}", "f32[16,16]{0,1}", "{devices=[1,8]<=[8]}",
+                NULL, 8);
   mpi_team t;
   mpi_team_init(&t, comm, 8, false);
   mpi_team_begin_run(&t, &c);
@@ -370,35 +312,21 @@ static void check_faults(MPI_Comm comm) {
   options.num_members = t.num_members;
   options.link = rlo_mpi_link_get(t.link);
   rlo_exchange *exchange;
+  check_failure(comm, rlo_exchange_create(&options, &exchange), RLO_INVALID_ARGUMENT, "rank 2: ");
   check_failure(comm,
-                rlo_exchange_create(&options, &exchange),
-                RLO_INVALID_ARGUMENT,
-                "rank 2: ");
-  check_failure(comm,
-                rlo_mpi_redistribute(
-                    comm, options.plan, t.members, t.num_members, t.memories),
-                RLO_INVALID_ARGUMENT,
-                "rank 2: ");
-  check_failure(
-      comm,
-      rlo_mpi_agree(t.link,
-                    t.rank < 1 ? RLO_OK : rlo_error_set(RLO_IO, "no disk")),
-      RLO_IO,
-      "rank 1: no disk");
+                rlo_mpi_redistribute(comm, options.plan, t.members, t.num_members, t.memories),
+                RLO_INVALID_ARGUMENT, "rank 2: ");
+  check_failure(comm, rlo_mpi_agree(t.link, t.rank < 1 ? RLO_OK : rlo_error_set(RLO_IO, "no disk")),
+                RLO_IO, "rank 1: no disk");
   CHECK_OK(rlo_mpi_agree(t.link, RLO_OK));
   options.plan = c.plan;
 
   const int64_t live = rlo__alloc_live_count();
   rlo__alloc_set_fault(t.rank == 1 ? 5 : 0, false);
-  check_failure(comm,
-                rlo_exchange_create(&options, &exchange),
-                RLO_OUT_OF_MEMORY,
-                "rank 1: ");
+  check_failure(comm, rlo_exchange_create(&options, &exchange), RLO_OUT_OF_MEMORY, "rank 1: ");
   rlo__alloc_set_fault(0, false);
   /* A context remembers what it has planned. */
-  CHECK(mpi_team_context != NULL || rlo__alloc_live_count() == live,
-        "rank %d",
-        t.rank);
+  CHECK(mpi_team_context != NULL || rlo__alloc_live_count() == live, "rank %d", t.rank);
 
   inner_link = *options.link;
   rlo_exchange_link lossy = inner_link;
@@ -409,9 +337,7 @@ static void check_faults(MPI_Comm comm) {
   memcpy(memories, t.memories, sizeof memories);
   memories[0].host_dst = t.rank == 3 ? NULL : memories[0].host_dst;
   if (mpi_team_context == NULL) {
-    check_failure(comm,
-                  rlo_exchange_run(exchange, memories),
-                  RLO_INVALID_ARGUMENT,
+    check_failure(comm, rlo_exchange_run(exchange, memories), RLO_INVALID_ARGUMENT,
                   "rank 3: the destination of device");
   } else {
     sends_left = t.rank == 3 ? 3 : 0;
@@ -425,8 +351,7 @@ static void check_faults(MPI_Comm comm) {
   rlo_exchange_release(exchange);
   mpi_team_end_run(&t, &c, true);
   mpi_team_begin_run(&t, &c);
-  CHECK_OK(
-      rlo_mpi_redistribute(comm, c.plan, t.members, t.num_members, t.memories));
+  CHECK_OK(rlo_mpi_redistribute(comm, c.plan, t.members, t.num_members, t.memories));
   mpi_team_end_run(&t, &c, true);
   rlo_mpi_link_release(t.link);
   mpi_case_deinit(&c);
@@ -442,25 +367,17 @@ static void check_refusals(MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   CHECK(rlo_mpi_link_create(comm, NULL, NULL) == RLO_INVALID_ARGUMENT, "NULL");
-  check_failure(comm,
-                rlo_mpi_link_create(MPI_COMM_NULL, NULL, &link),
-                RLO_INVALID_ARGUMENT,
+  check_failure(comm, rlo_mpi_link_create(MPI_COMM_NULL, NULL, &link), RLO_INVALID_ARGUMENT,
                 "'comm' is MPI_COMM_NULL");
   options.devices_per_rank = rank == 1 ? -1 : 1;
-  check_failure(comm,
-                rlo_mpi_link_create(comm, &options, &link),
-                RLO_INVALID_ARGUMENT,
+  check_failure(comm, rlo_mpi_link_create(comm, &options, &link), RLO_INVALID_ARGUMENT,
                 "rank 1: -1 devices to a rank");
   options.devices_per_rank = rank == 1 ? 2 : 1;
-  check_failure(comm,
-                rlo_mpi_link_create(comm, &options, &link),
-                RLO_INVALID_ARGUMENT,
+  check_failure(comm, rlo_mpi_link_create(comm, &options, &link), RLO_INVALID_ARGUMENT,
                 "the ranks differ");
   options.ranks = (const int32_t[]){0, 99};
   options.num_devices = 2;
-  check_failure(comm,
-                rlo_mpi_link_create(comm, &options, &link),
-                RLO_OUT_OF_RANGE,
+  check_failure(comm, rlo_mpi_link_create(comm, &options, &link), RLO_OUT_OF_RANGE,
                 "rank 0: device 1 is that of rank 99");
   CHECK(rlo_mpi_link_get(NULL) == NULL, "NULL");
   CHECK(rlo_mpi_agree(NULL, RLO_OK) == RLO_INVALID_ARGUMENT, "NULL");
@@ -477,8 +394,7 @@ static void check_all(int num_pairs) {
   const int64_t live = rlo__alloc_live_count();
   for (int n = 0; n < 5; ++n) {
     MPI_Comm comm;
-    MPI_Comm_split(
-        MPI_COMM_WORLD, rank < sizes[n] ? 0 : MPI_UNDEFINED, rank, &comm);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < sizes[n] ? 0 : MPI_UNDEFINED, rank, &comm);
     if (comm == MPI_COMM_NULL) {
       continue;
     }
@@ -506,16 +422,10 @@ static void check_all(int num_pairs) {
     }
     MPI_Comm_free(&comm);
   }
-  CHECK(mpi_team_context != NULL || rlo__alloc_live_count() == live,
-        "rank %d",
-        rank);
+  CHECK(mpi_team_context != NULL || rlo__alloc_live_count() == live, "rank %d", rank);
 }
 
-static rlo_status die(void *payload,
-                      int32_t slot,
-                      int32_t rank,
-                      const void *data,
-                      int64_t bytes) {
+static rlo_status die(void *payload, int32_t slot, int32_t rank, const void *data, int64_t bytes) {
   (void)payload, (void)slot, (void)rank, (void)data, (void)bytes;
   raise(SIGKILL);
   return RLO_OK;
@@ -524,12 +434,7 @@ static rlo_status die(void *payload,
 /* Rank 1 dies in its first round. MPI ends rank 0, which waits for it. */
 static void run_and_die(void) {
   mpi_case c;
-  mpi_case_init(&c,
-                "f32[4,4]",
-                "{devices=[2,1]<=[2]}",
-                "f32[4,4]",
-                "{devices=[1,2]<=[2]}",
-                NULL,
+  mpi_case_init(&c, "f32[4,4]", "{devices=[2,1]<=[2]}", "f32[4,4]", "{devices=[1,2]<=[2]}", NULL,
                 2);
   mpi_team t;
   mpi_team_init(&t, MPI_COMM_WORLD, 2, false);
@@ -550,11 +455,8 @@ int main(int argc, char **argv) {
   }
   if (strcmp(word, "device") == 0) {
     CHECK_OK(rlo_context_create_default(0, NULL, &mpi_team_context));
-    mpi_team_queue =
-        clCreateCommandQueue(rlo_context_cl_context(mpi_team_context),
-                             rlo_context_cl_device(mpi_team_context),
-                             0,
-                             NULL);
+    mpi_team_queue = clCreateCommandQueue(rlo_context_cl_context(mpi_team_context),
+                                          rlo_context_cl_device(mpi_team_context), 0, NULL);
     CHECK(mpi_team_queue != NULL, "no queue");
   }
   check_all(argc > 2 ? atoi(argv[2]) : 0);

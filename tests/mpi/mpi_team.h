@@ -22,10 +22,7 @@ typedef struct mpi_team {
 
 /** Makes a link of devices that are dealt out to the ranks, in turns if
  *  `is_listed`, else in runs. The caller releases it. */
-void mpi_team_init(mpi_team *t,
-                   MPI_Comm comm,
-                   int64_t num_devices,
-                   bool is_listed);
+void mpi_team_init(mpi_team *t, MPI_Comm comm, int64_t num_devices, bool is_listed);
 
 /** Makes the memories of a run of the case. */
 void mpi_team_begin_run(mpi_team *t, const mpi_case *c);
@@ -35,14 +32,9 @@ void mpi_team_end_run(mpi_team *t, const mpi_case *c, bool is_compared);
 
 /** Makes the exchange of a case. The caller releases it. @param message_bytes
  *  0: the usual limit. */
-rlo_exchange *mpi_team_make_exchange(mpi_team *t,
-                                     const mpi_case *c,
-                                     int64_t message_bytes);
+rlo_exchange *mpi_team_make_exchange(mpi_team *t, const mpi_case *c, int64_t message_bytes);
 
 /** Runs a case twice on a team of its own, and compares bytes and counters. */
-void mpi_team_check_case(MPI_Comm comm,
-                         const mpi_case *c,
-                         bool is_listed,
-                         int64_t message_bytes);
+void mpi_team_check_case(MPI_Comm comm, const mpi_case *c, bool is_listed, int64_t message_bytes);
 
 #endif

@@ -50,10 +50,7 @@ void *room(objects *o, int place);
 /** Stands for a function of the caller's. */
 void not_called(void);
 /** Returns its first tensor. */
-rlo_status take_first(rlo_engine *engine,
-                      rlo_tensor *const *xs,
-                      int32_t count,
-                      rlo_tensor **out_y,
+rlo_status take_first(rlo_engine *engine, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                       void *payload);
 
 /** What a call returned: a status, or another value. */

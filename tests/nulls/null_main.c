@@ -48,8 +48,7 @@ static void objects_begin(objects *o) {
   need(rlo_address_map_make(&o->shape, &o->map));
   need(rlo_chain_create(&o->shape, &o->chain));
   need(rlo_chain_lower(o->chain, NULL, &o->problems));
-  need(rlo_segment_sum_create(
-      &o->shape, &o->ids_shape, 0, 0, &o->shape, &o->segment_sum));
+  need(rlo_segment_sum_create(&o->shape, &o->ids_shape, 0, 0, &o->shape, &o->segment_sum));
   begin_exchange(o);
   need(rlo_engine_create(NULL, &o->engine));
   need(rlo_tensor_create(o->engine, &o->shape, NULL, &o->tensor));
@@ -82,10 +81,7 @@ void not_called(void) {
   abort();
 }
 
-rlo_status take_first(rlo_engine *engine,
-                      rlo_tensor *const *xs,
-                      int32_t count,
-                      rlo_tensor **out_y,
+rlo_status take_first(rlo_engine *engine, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                       void *payload) {
   (void)engine;
   (void)count;
@@ -98,9 +94,7 @@ static void on_crash(int signal) {
   siglongjmp(before_call, signal);
 }
 
-static void say_wrong(const null_function *f,
-                      const null_case *c,
-                      const char *is) {
+static void say_wrong(const null_function *f, const null_case *c, const char *is) {
   printf("%s(%s = NULL) %s\n", f->name, c->name, is);
   ++num_wrong;
 }
@@ -120,25 +114,15 @@ static void try_call(const null_function *f, int null) {
   }
   f->call(&o, null, &a);
   const char *message = rlo_error_last()->message;
-  const bool is_named =
-      a.status != RLO_OK && strstr(message, c->sentence) != NULL;
-  const bool is_right =
-      c->status == RLO_OK ? !is_named : a.status == c->status && is_named;
+  const bool is_named = a.status != RLO_OK && strstr(message, c->sentence) != NULL;
+  const bool is_right = c->status == RLO_OK ? !is_named : a.status == c->status && is_named;
   if (f->has_status && !is_right) {
-    (void)snprintf(is,
-                   sizeof is,
-                   "returns %s: %s, not %s: %s",
-                   rlo_status_name(a.status),
-                   a.status != RLO_OK ? message : "",
-                   rlo_status_name(c->status),
-                   c->sentence);
+    (void)snprintf(is, sizeof is, "returns %s: %s, not %s: %s", rlo_status_name(a.status),
+                   a.status != RLO_OK ? message : "", rlo_status_name(c->status), c->sentence);
     say_wrong(f, c, is);
   }
   if (!f->has_status && !c->is_any && a.value != c->value) {
-    (void)snprintf(is,
-                   sizeof is,
-                   "returns %lld, not %lld",
-                   (long long)a.value,
+    (void)snprintf(is, sizeof is, "returns %lld, not %lld", (long long)a.value,
                    (long long)c->value);
     say_wrong(f, c, is);
   }

@@ -31,9 +31,7 @@ static int64_t runs_of_width[5];
  * are judged for bounds and races as well, so that nothing is left to find for
  * a second, unwatched run of the same.
  */
-static bool is_mine(const rlo__family *family,
-                    bool is_first_width,
-                    bool is_beside) {
+static bool is_mine(const rlo__family *family, bool is_first_width, bool is_beside) {
   /* The plain runs have one of those that are watched in both places. */
   bool is_watched = is_first_width && oclgrind_can_watch(family, !is_beside) &&
                     is_beside != oclgrind_can_watch(family, true);
@@ -44,8 +42,7 @@ static void run_pair(int32_t pair_number, int32_t width, bool is_first_width) {
   rlo_shape src;
   rlo_shape dst;
   int32_t permutation[RLO_MAX_RANK];
-  test_pair_shapes(
-      &test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
+  test_pair_shapes(&test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
   for (int32_t f = 0; f < rlo__num_families; ++f) {
     for (int32_t beside = 0; beside < 2; ++beside) {
       if (!is_mine(rlo__families[f], is_first_width, beside != 0)) {
@@ -80,13 +77,10 @@ static void run_subset(void) {
     }
   }
   for (int32_t f = 0; f < rlo__num_families; ++f) {
-    printf(
-        "%s %s: %lld runs\n",
-        rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
-        rlo__families[f]->name,
-        (long long)runs[f]);
-    bool is_other = (rlo__families[f]->traits &
-                     (RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) != 0;
+    printf("%s %s: %lld runs\n",
+           rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
+           rlo__families[f]->name, (long long)runs[f]);
+    bool is_other = (rlo__families[f]->traits & (RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) != 0;
     bool is_watched = oclgrind_can_watch(rlo__families[f], false);
     if ((is_watched || !is_for_uninitialized) && !is_other) {
       ck_assert_int_ge(runs[f], 5);

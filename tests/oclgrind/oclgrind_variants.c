@@ -16,11 +16,7 @@
  * only with RELAYOUT_TEST_ALL, and test_device_bytes runs them.
  */
 
-enum {
-  MAX_ELEMENTS = 20000,
-  MAX_TILED_ELEMENTS = 700,
-  MAX_WATCHED_ELEMENTS = 640
-};
+enum { MAX_ELEMENTS = 20000, MAX_TILED_ELEMENTS = 700, MAX_WATCHED_ELEMENTS = 640 };
 
 RLO_TIMEOUT(1200);
 
@@ -29,11 +25,10 @@ static bool is_any(const test_variant_case *c) {
 }
 
 static bool is_simulated(const test_variant_case *c) {
-  bool is_tiled = c->family->device_class == RLO_DEVICE_CLASS_GPU &&
-                  strcmp(c->family->name, "tile") == 0;
+  bool is_tiled =
+      c->family->device_class == RLO_DEVICE_CLASS_GPU && strcmp(c->family->name, "tile") == 0;
   return getenv("RELAYOUT_TEST_ALL") != NULL ||
-         test_variant_case_elements(c) <=
-             (is_tiled ? MAX_TILED_ELEMENTS : MAX_ELEMENTS);
+         test_variant_case_elements(c) <= (is_tiled ? MAX_TILED_ELEMENTS : MAX_ELEMENTS);
 }
 
 static bool is_watched(const test_variant_case *c) {
@@ -52,13 +47,11 @@ static void run(const test_cover *cover, int32_t min_variants, int32_t stride) {
 }
 
 RLO_TEST(oclgrind_variants__run) {
-  const test_cover cover = {
-      .is_small = true, .filter = is_simulated, .merges_widths = is_any};
+  const test_cover cover = {.is_small = true, .filter = is_simulated, .merges_widths = is_any};
   run(&cover, 150, stride());
 }
 
 RLO_TEST(oclgrind_variants__run_uninitialized) {
-  const test_cover cover = {
-      .is_small = true, .filter = is_watched, .merges_widths = is_any};
+  const test_cover cover = {.is_small = true, .filter = is_watched, .merges_widths = is_any};
   run(&cover, 60, stride());
 }

@@ -28,36 +28,28 @@ int main(int argc, char **argv) {
   cl_device_id device;
   cl_int code = CL_SUCCESS;
   must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-  must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL),
-       "clGetDeviceIDs");
+  must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
   cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
   must(code, "clCreateContext");
   cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
   must(code, "clCreateCommandQueue");
   const char *text = source;
-  cl_program program =
-      clCreateProgramWithSource(context, 1, &text, NULL, &code);
+  cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
   must(code, "clCreateProgramWithSource");
-  must(clBuildProgram(program, 1, &device, "-cl-std=CL1.2", NULL, NULL),
-       "clBuildProgram");
+  must(clBuildProgram(program, 1, &device, "-cl-std=CL1.2", NULL, NULL), "clBuildProgram");
   cl_kernel kernel = clCreateKernel(program, argv[2], &code);
   must(code, "clCreateKernel");
   cl_uint zeros[ITEMS] = {0};
-  cl_mem buffer = clCreateBuffer(context,
-                                 CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                 sizeof zeros,
-                                 zeros,
-                                 &code);
+  cl_mem buffer =
+      clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros, &code);
   must(code, "clCreateBuffer");
   must(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), "clSetKernelArg");
   const size_t global = ITEMS;
   const size_t local = ITEMS;
-  must(clEnqueueNDRangeKernel(
-           queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL),
+  must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL),
        "clEnqueueNDRangeKernel");
   cl_uint result[ITEMS];
-  must(clEnqueueReadBuffer(
-           queue, buffer, CL_TRUE, 0, sizeof result, result, 0, NULL, NULL),
+  must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof result, result, 0, NULL, NULL),
        "clEnqueueReadBuffer");
   int num_sevens = 0;
   for (int n = 0; n < ITEMS; ++n) {

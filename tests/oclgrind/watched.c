@@ -8,6 +8,5 @@ bool oclgrind_can_watch(const rlo__family *family, bool is_aligned) {
   if (family->device_class == RLO_DEVICE_CLASS_GPU) {
     return !is_tile || !is_aligned;
   }
-  return !is_tile && strcmp(family->name, "packed") != 0 &&
-         strcmp(family->name, "skinny") != 0;
+  return !is_tile && strcmp(family->name, "packed") != 0 && strcmp(family->name, "skinny") != 0;
 }

@@ -43,9 +43,7 @@ static inline bool proof_narrow_size(unsigned exact, uint16_t *out) {
 #define __builtin_add_overflow(a, b, out) proof_narrow((a) + (b), (out))
 #define __builtin_sub_overflow(a, b, out) proof_narrow((a) - (b), (out))
 #define __builtin_mul_overflow(a, b, out) \
-  _Generic((out), PROOF_INT *             \
-           : proof_narrow, default        \
-           : proof_narrow_size)((a) * (b), (void *)(out))
+  _Generic((out), PROOF_INT * : proof_narrow, default : proof_narrow_size)((a) * (b), (void *)(out))
 
 #define int64_t PROOF_INT
 #undef INT64_MAX

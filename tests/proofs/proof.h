@@ -76,8 +76,6 @@ static inline bool proof_mul_size(size_t a, size_t b, size_t *out) {
 #define __builtin_add_overflow(a, b, out) proof_add((a), (b), (out))
 #define __builtin_sub_overflow(a, b, out) proof_sub((a), (b), (out))
 #define __builtin_mul_overflow(a, b, out) \
-  _Generic((out), int64_t *               \
-           : proof_mul, size_t *          \
-           : proof_mul_size)((a), (b), (out))
+  _Generic((out), int64_t * : proof_mul, size_t * : proof_mul_size)((a), (b), (out))
 
 #endif

@@ -31,18 +31,12 @@ void sums(void) {
   const bool difference_fits = exact_difference == (int64_t)exact_difference;
   PROOF(rlo__add(a, b, &sum) == sum_fits, "a sum that fits is one");
   PROOF(sum == (sum_fits ? (int64_t)exact_sum : before), "it is exact");
-  PROOF(rlo__sub(a, b, &difference) == difference_fits,
-        "a difference that fits is one");
-  PROOF(difference == (difference_fits ? (int64_t)exact_difference : before),
-        "it is exact");
-  PROOF(a == INT64_MIN ? rlo__abs(a) == INT64_MAX
-                       : rlo__abs(a) == (a < 0 ? -a : a),
-        "|a|");
-  PROOF(rlo__min(a, b) <= a && rlo__min(a, b) <= b &&
-            (rlo__min(a, b) == a || rlo__min(a, b) == b),
+  PROOF(rlo__sub(a, b, &difference) == difference_fits, "a difference that fits is one");
+  PROOF(difference == (difference_fits ? (int64_t)exact_difference : before), "it is exact");
+  PROOF(a == INT64_MIN ? rlo__abs(a) == INT64_MAX : rlo__abs(a) == (a < 0 ? -a : a), "|a|");
+  PROOF(rlo__min(a, b) <= a && rlo__min(a, b) <= b && (rlo__min(a, b) == a || rlo__min(a, b) == b),
         "the minimum");
-  PROOF(rlo__max(a, b) >= a && rlo__max(a, b) >= b &&
-            (rlo__max(a, b) == a || rlo__max(a, b) == b),
+  PROOF(rlo__max(a, b) >= a && rlo__max(a, b) >= b && (rlo__max(a, b) == a || rlo__max(a, b) == b),
         "the maximum");
 }
 

@@ -59,8 +59,7 @@ static bool has_byte(const rlo__lattice *lattice, int byte) {
   }
   for (int d = 0; d < lattice->num_dims; ++d) {
     const int k = rest / lattice->strides[d];
-    rest -= (k < lattice->extents[d] ? k : lattice->extents[d] - 1) *
-            lattice->strides[d];
+    rest -= (k < lattice->extents[d] ? k : lattice->extents[d] - 1) * lattice->strides[d];
   }
   return rest < lattice->run_bytes;
 }
@@ -69,17 +68,14 @@ static bool has_byte(const rlo__lattice *lattice, int byte) {
 static void expect_lattice(const rlo__lattice *lattice, int memory_bytes) {
   int span = lattice->run_bytes;
   PROOF(span >= 0, "the run");
-  PROOF(0 <= lattice->num_dims && lattice->num_dims <= RLO_MAX_AXES,
-        "the number of dims");
+  PROOF(0 <= lattice->num_dims && lattice->num_dims <= RLO_MAX_AXES, "the number of dims");
   for (int d = lattice->num_dims - 1; d >= 0; --d) {
     PROOF(lattice->extents[d] > 1, "extents above 1");
-    PROOF(lattice->strides[d] >= span,
-          "strides as wide as what they step over");
+    PROOF(lattice->strides[d] >= span, "strides as wide as what they step over");
     PROOF(lattice->strides[d] > lattice->run_bytes, "runs that do not touch");
     span += lattice->strides[d] * (lattice->extents[d] - 1);
   }
-  PROOF(span == 0 || lattice->base_byte >= 0 &&
-                         lattice->base_byte + span <= memory_bytes,
+  PROOF(span == 0 || lattice->base_byte >= 0 && lattice->base_byte + span <= memory_bytes,
         "no byte outside of the memory");
 }
 
@@ -110,14 +106,11 @@ static int at(const rlo_form *form, int i, int j) {
 
 /* True if a point of up to FEW by FEW, where the guard that matters for a side
  * holds, has a position. */
-static bool takes(const rlo_problem *problem,
-                  rlo__problem_side side,
-                  int position) {
+static bool takes(const rlo_problem *problem, rlo__problem_side side, int position) {
   const int extent_1 = problem->num_axes > 1 ? problem->extents[1] : 1;
   const rlo_guard *guard = &problem->guards[0];
   const bool is_guarded =
-      problem->num_guards > 0 &&
-      (side == RLO__SIDE_SOURCE || guard->kind == RLO_GUARD_SKIP);
+      problem->num_guards > 0 && (side == RLO__SIDE_SOURCE || guard->kind == RLO_GUARD_SKIP);
   for (int i = 0; i < FEW; ++i) {
     for (int j = 0; j < (problem->num_axes > 1 ? FEW : 1); ++j) {
       const int value = at(&guard->form, i, j);
@@ -147,10 +140,8 @@ rlo_status rlo__problem_validate(const rlo_problem *problem) {
   return RLO_OK;
 }
 
-rlo_status rlo_problem_canonicalize(rlo_problem *problem,
-                                    int32_t max_unit_bits,
-                                    rlo_problem_trace_fn trace,
-                                    void *payload) {
+rlo_status rlo_problem_canonicalize(rlo_problem *problem, int32_t max_unit_bits,
+                                    rlo_problem_trace_fn trace, void *payload) {
   rlo_problem out = *problem;
   (void)max_unit_bits;
   (void)trace;
@@ -183,8 +174,7 @@ static void expect_one_axis(int unit_bits) {
   const int of_unit = any_of(0, unit_bits - 1);
   PROOF_ASSUME(0 <= i && i < problem.extents[0]);
   const int touched = (at(&problem.src, i, 0) * unit_bits + of_unit) >> 3;
-  PROOF(touched < 0 || touched >= problem.src_bytes ||
-            has_byte(&lattice, touched),
+  PROOF(touched < 0 || touched >= problem.src_bytes || has_byte(&lattice, touched),
         "each byte that is touched");
   const int byte = any_number();
   const int of_byte = any_of(0, 7);
@@ -215,21 +205,15 @@ void one_axis_12(void) {
 }
 
 /* A unit that some point touches. */
-static void expect_held(const rlo_problem *problem,
-                        rlo__problem_side side,
-                        int memory_bytes,
+static void expect_held(const rlo_problem *problem, rlo__problem_side side, int memory_bytes,
                         const rlo__lattice *lattice) {
   const int unit = any_i16();
   PROOF_ASSUME(takes(problem, side, unit));
-  const int byte = (unit * problem->unit_bits +
-                    any_of(0, (int8_t)(problem->unit_bits - 1))) >>
-                   3;
-  PROOF(byte < 0 || byte >= memory_bytes || has_byte(lattice, byte),
-        "each byte that is touched");
+  const int byte = (unit * problem->unit_bits + any_of(0, (int8_t)(problem->unit_bits - 1))) >> 3;
+  PROOF(byte < 0 || byte >= memory_bytes || has_byte(lattice, byte), "each byte that is touched");
 }
 
-static void expect_exact(const rlo_problem *problem,
-                         rlo__problem_side side,
+static void expect_exact(const rlo_problem *problem, rlo__problem_side side,
                          const rlo__lattice *lattice) {
   const int byte = any_number();
   if (lattice->is_exact && byte >= 0 && has_byte(lattice, byte)) {
@@ -256,8 +240,7 @@ void two_axes_exact(void) {
 }
 
 void guarded(void) {
-  const rlo__problem_side side =
-      any_bool() ? RLO__SIDE_SOURCE : RLO__SIDE_DESTINATION;
+  const rlo__problem_side side = any_bool() ? RLO__SIDE_SOURCE : RLO__SIDE_DESTINATION;
   rlo_problem problem = any_problem(1, 8, FEW);
   problem.dst = any_form(1);
   problem.dst_bytes = any_number();
@@ -266,8 +249,7 @@ void guarded(void) {
   problem.guards[0].kind = any_bool() ? RLO_GUARD_PAD : RLO_GUARD_SKIP;
   problem.guards[0].form = any_form(1);
   problem.guards[0].limit = any_number();
-  const int memory_bytes =
-      side == RLO__SIDE_SOURCE ? problem.src_bytes : problem.dst_bytes;
+  const int memory_bytes = side == RLO__SIDE_SOURCE ? problem.src_bytes : problem.dst_bytes;
   rlo__lattice lattice;
   if (rlo__problem_footprint(&problem, side, &lattice) == RLO_OK) {
     expect_lattice(&lattice, memory_bytes);

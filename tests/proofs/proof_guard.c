@@ -33,17 +33,15 @@ static rlo_problem any_problem(void) {
 }
 
 static rlo_guard any_guard(void) {
-  rlo_guard guard = {
-      .kind = any_bool() ? RLO_GUARD_PAD : RLO_GUARD_SKIP,
-      .form = {.base = any_of(-31, 31), .axis = {any_of(-3, 3), any_of(-3, 3)}},
-      .limit = any_of(0, 31)};
+  rlo_guard guard = {.kind = any_bool() ? RLO_GUARD_PAD : RLO_GUARD_SKIP,
+                     .form = {.base = any_of(-31, 31), .axis = {any_of(-3, 3), any_of(-3, 3)}},
+                     .limit = any_of(0, 31)};
   return guard;
 }
 
 /* True if a guard holds at a point, by its definition. */
 static bool holds(const rlo_guard *guard, int i, int j) {
-  int value =
-      guard->form.base + guard->form.axis[0] * i + guard->form.axis[1] * j;
+  int value = guard->form.base + guard->form.axis[0] * i + guard->form.axis[1] * j;
   return value >= 0 && value < guard->limit;
 }
 
@@ -90,8 +88,7 @@ void coprime(void) {
   PROOF_ASSUME(rlo__form_range(&problem, &guard.form, &min, &max));
   PROOF_ASSUME(max >= 0 && min < guard.limit);
   make_coprime(&guard);
-  PROOF(hold_at_same_points(&guard, &before),
-        "coprime coefficients hold at the same points");
+  PROOF(hold_at_same_points(&guard, &before), "coprime coefficients hold at the same points");
 }
 
 void one_sided(void) {
@@ -99,7 +96,6 @@ void one_sided(void) {
   rlo_guard guard = any_guard();
   const rlo_guard before = guard;
   if (make_one_sided(&problem, &guard)) {
-    PROOF(hold_at_same_points(&guard, &before),
-          "with one side it holds at the same points");
+    PROOF(hold_at_same_points(&guard, &before), "with one side it holds at the same points");
   }
 }

@@ -72,8 +72,7 @@ static bool divides(uint32_t divisor) {
     return false;
   }
   const uint32_t most = INT32_MAX / divisor;
-  uint32_t wrong = rlo_quotient(0, factor, shift) |
-                   (rlo_quotient(INT32_MAX, factor, shift) ^ most);
+  uint32_t wrong = rlo_quotient(0, factor, shift) | (rlo_quotient(INT32_MAX, factor, shift) ^ most);
   for (uint32_t k = 1; k <= most; ++k) {
     wrong |= rlo_quotient(k * divisor, factor, shift) ^ k;
     wrong |= rlo_quotient(k * divisor - 1, factor, shift) ^ (k - 1);

@@ -30,8 +30,7 @@ rlo_form *rlo__problem_form(rlo_problem *problem, int32_t number) {
                        : &problem->guards[number - 2].form;
 }
 
-const rlo_form *rlo__side_form(const rlo_problem *problem,
-                               rlo__problem_side side) {
+const rlo_form *rlo__side_form(const rlo_problem *problem, rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE ? &problem->src : &problem->dst;
 }
 
@@ -47,12 +46,9 @@ static rlo_form any_form(void) {
 
 /* The same coefficients, and the base of the first point: then both forms have
  * the same values at all points. */
-static bool stands_for(const rlo_form *piece,
-                       const rlo_form *whole,
-                       const int64_t *begins) {
+static bool stands_for(const rlo_form *piece, const rlo_form *whole, const int64_t *begins) {
   return piece->axis[0] == whole->axis[0] && piece->axis[1] == whole->axis[1] &&
-         piece->base == whole->base + whole->axis[0] * begins[0] +
-                            whole->axis[1] * begins[1];
+         piece->base == whole->base + whole->axis[0] * begins[0] + whole->axis[1] * begins[1];
 }
 
 void restrict_box(void) {
@@ -66,25 +62,21 @@ void restrict_box(void) {
   const int64_t begins[2] = {any_of(-2, 7), any_of(-2, 7)};
   const int64_t ends[2] = {any_i8(), any_i8()};
   rlo_problem piece = {0};
-  const rlo_status status =
-      rlo__problem_restrict_box(&whole, begins, ends, &piece);
+  const rlo_status status = rlo__problem_restrict_box(&whole, begins, ends, &piece);
   bool is_inside = true;
   for (int a = 0; a < 2; ++a) {
-    is_inside = is_inside && 0 <= begins[a] && begins[a] <= ends[a] &&
-                ends[a] <= whole.extents[a];
+    is_inside = is_inside && 0 <= begins[a] && begins[a] <= ends[a] && ends[a] <= whole.extents[a];
   }
   PROOF(is_inside || status != RLO_OK, "no other box");
   PROOF(!is_inside || status == RLO_OK || status == RLO_OVERFLOW,
         "a box that is one, unless a position does not fit");
   if (status == RLO_OK) {
-    PROOF(piece.extents[0] == ends[0] - begins[0] &&
-              piece.extents[1] == ends[1] - begins[1],
+    PROOF(piece.extents[0] == ends[0] - begins[0] && piece.extents[1] == ends[1] - begins[1],
           "as many points");
     if (piece.extents[0] > 0 && piece.extents[1] > 0) {
       PROOF(stands_for(&piece.src, &whole.src, begins), "the source");
       PROOF(stands_for(&piece.dst, &whole.dst, begins), "the destination");
-      PROOF(stands_for(&piece.guards[0].form, &whole.guards[0].form, begins),
-            "the guard");
+      PROOF(stands_for(&piece.guards[0].form, &whole.guards[0].form, begins), "the guard");
     }
   }
 }

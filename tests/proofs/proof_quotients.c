@@ -77,8 +77,7 @@ void divisors(void) {
   PROOF(a == 0 && b == 0 ? gcd == 0 : gcd > 0, "the sign");
   if (gcd > 0) {
     PROOF(a % gcd == 0 && b % gcd == 0, "it divides both");
-    PROOF(a % divisor != 0 || b % divisor != 0 || gcd % divisor == 0,
-          "every other one divides it");
+    PROOF(a % divisor != 0 || b % divisor != 0 || gcd % divisor == 0, "every other one divides it");
   }
 }
 
@@ -90,8 +89,8 @@ void multiply_add(void) {
   int8_t total = before;
   const int product = b * c;
   const int exact = a + b * c;
-  const bool fits = product >= INT8_MIN && product <= INT8_MAX &&
-                    exact >= INT8_MIN && exact <= INT8_MAX;
+  const bool fits =
+      product >= INT8_MIN && product <= INT8_MAX && exact >= INT8_MIN && exact <= INT8_MAX;
   PROOF(rlo__mul_add(a, b, c, &total) == fits, "a + b * c that fits is one");
   PROOF(total == (fits ? exact : before), "it is exact");
 }

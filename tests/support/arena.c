@@ -15,17 +15,13 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 33);
 }
 
-void test_fill_unique(void *memory,
-                      int64_t bytes,
-                      int64_t element_bytes,
-                      uint64_t seed) {
+void test_fill_unique(void *memory, int64_t bytes, int64_t element_bytes, uint64_t seed) {
   uint8_t *at = memory;
   for (int64_t i = 0; i * element_bytes < bytes; ++i) {
     /* mix is one-to-one and so is an odd factor in 32 bits; narrower values
      * cannot be unique, and are then at least without a period. */
-    uint64_t value = element_bytes == 4
-                         ? (uint64_t)(uint32_t)i * 0x9e3779b1u + seed
-                         : mix((uint64_t)i + seed * 0x9e3779b97f4a7c15u);
+    uint64_t value = element_bytes == 4 ? (uint64_t)(uint32_t)i * 0x9e3779b1u + seed
+                                        : mix((uint64_t)i + seed * 0x9e3779b97f4a7c15u);
     uint64_t words[2] = {value, ~value};
     int64_t rest = bytes - i * element_bytes;
     size_t count = (size_t)(rest < element_bytes ? rest : element_bytes);
@@ -33,9 +29,7 @@ void test_fill_unique(void *memory,
   }
 }
 
-test_arena test_arena_make(int64_t shift_bytes,
-                           int64_t tensor_bytes,
-                           int64_t element_bytes,
+test_arena test_arena_make(int64_t shift_bytes, int64_t tensor_bytes, int64_t element_bytes,
                            uint64_t seed) {
   test_arena a = {.begin = TEST_GUARD_BYTES + shift_bytes,
                   .tensor_bytes = tensor_bytes,
@@ -55,15 +49,11 @@ test_arena test_arena_make(int64_t shift_bytes,
 void test_arena_upload(test_arena *a, rlo_context *context) {
   memcpy(a->expected, a->before, (size_t)a->bytes);
   memset(a->after, 0xcd, (size_t)a->bytes);
-  a->buffer = test_context_buffer(context,
-                                  CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                  (size_t)a->bytes,
-                                  a->before);
+  a->buffer = test_context_buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                  (size_t)a->bytes, a->before);
 }
 
-bool test_arena_is_as_expected(const test_arena *a,
-                               char *details,
-                               size_t details_bytes) {
+bool test_arena_is_as_expected(const test_arena *a, char *details, size_t details_bytes) {
   if (memcmp(a->after, a->expected, (size_t)a->bytes) == 0) {
     return true;
   }
@@ -78,16 +68,11 @@ bool test_arena_is_as_expected(const test_arena *a,
   const char *where = first < a->begin                      ? "before"
                       : first >= a->begin + a->tensor_bytes ? "behind"
                                                             : "in";
-  snprintf(details,
-           details_bytes,
+  snprintf(details, details_bytes,
            "%lld bytes differ; the first, %s the tensor of %lld bytes, is byte "
            "%lld: 0x%02x and not 0x%02x",
-           (long long)count,
-           where,
-           (long long)a->tensor_bytes,
-           (long long)(first - a->begin),
-           (unsigned)a->after[first],
-           (unsigned)a->expected[first]);
+           (long long)count, where, (long long)a->tensor_bytes, (long long)(first - a->begin),
+           (unsigned)a->after[first], (unsigned)a->expected[first]);
   return false;
 }
 

@@ -18,9 +18,7 @@ static uint8_t *filled(int64_t bytes, uint64_t seed) {
   return memory;
 }
 
-void checked_job_init(checked_job *job,
-                      const rlo_problem *problem,
-                      test_storage_kind src,
+void checked_job_init(checked_job *job, const rlo_problem *problem, test_storage_kind src,
                       test_storage_kind dst) {
   memset(job, 0, sizeof *job);
   job->problem = *problem;
@@ -34,12 +32,8 @@ void checked_job_init(checked_job *job,
 }
 
 void checked_job_submit(checked_job *job, rlo_service *service) {
-  expect_ok(rlo_service_submit(service,
-                               &job->problem,
-                               job->src.storage,
-                               job->dst.storage,
-                               &job->options,
-                               &job->job));
+  expect_ok(rlo_service_submit(service, &job->problem, job->src.storage, job->dst.storage,
+                               &job->options, &job->job));
 }
 
 rlo_job_info checked_job_info(const checked_job *job) {
@@ -50,10 +44,7 @@ rlo_job_info checked_job_info(const checked_job *job) {
 
 void checked_job_expect(checked_job *job, const char *name) {
   expect_ok(rlo_job_wait(job->job, -1, NULL));
-  ck_assert_msg(rlo_job_result(job->job) == RLO_OK,
-                "%s: %s",
-                name,
-                rlo_error_last()->message);
+  ck_assert_msg(rlo_job_result(job->job) == RLO_OK, "%s: %s", name, rlo_error_last()->message);
   rlo_job_info info = checked_job_info(job);
   ck_assert_int_eq(info.state, RLO_JOB_DONE);
   ck_assert_int_eq(info.pieces_done, info.num_pieces);
@@ -71,12 +62,8 @@ void checked_job_expect(checked_job *job, const char *name) {
   }
   free(got);
   ck_assert_msg(at == bytes,
-                "%s: byte %" PRId64 " of %" PRId64 " is wrong, with %" PRId64
-                " pieces",
-                name,
-                at,
-                bytes,
-                info.num_pieces);
+                "%s: byte %" PRId64 " of %" PRId64 " is wrong, with %" PRId64 " pieces", name, at,
+                bytes, info.num_pieces);
 }
 
 void checked_job_deinit(checked_job *job) {

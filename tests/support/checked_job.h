@@ -19,9 +19,7 @@ typedef struct checked_job {
 
 /** Fills the source and the destination, and asks the oracle. The options are
  *  the defaults. */
-void checked_job_init(checked_job *job,
-                      const rlo_problem *problem,
-                      test_storage_kind src,
+void checked_job_init(checked_job *job, const rlo_problem *problem, test_storage_kind src,
                       test_storage_kind dst);
 
 void checked_job_submit(checked_job *job, rlo_service *service);

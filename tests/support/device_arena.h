@@ -45,26 +45,17 @@ test_device test_device_open(void);
 cl_command_queue test_device_make_queue(const test_device *device,
                                         cl_command_queue_properties properties);
 /** Blocking transfers; the test fails if they do. */
-void test_device_read(cl_command_queue queue,
-                      cl_mem buffer,
-                      int64_t offset_bytes,
-                      int64_t bytes,
+void test_device_read(cl_command_queue queue, cl_mem buffer, int64_t offset_bytes, int64_t bytes,
                       void *out);
-void test_device_write(cl_command_queue queue,
-                       cl_mem buffer,
-                       int64_t offset_bytes,
-                       int64_t bytes,
+void test_device_write(cl_command_queue queue, cl_mem buffer, int64_t offset_bytes, int64_t bytes,
                        const void *content);
 /** What functions of these names give, in a test that fails otherwise. The
  * caller releases a plan, and a buffer by clReleaseMemObject. */
 rlo_context_stats test_context_stats(const rlo_context *context);
-rlo_plan *test_context_plan(rlo_context *context,
-                            const rlo_problem *problem,
+rlo_plan *test_context_plan(rlo_context *context, const rlo_problem *problem,
                             const rlo_plan_options *options);
 rlo_plan_info test_plan_info_of(const rlo_plan *plan);
-cl_mem test_context_buffer(const rlo_context *context,
-                           cl_mem_flags flags,
-                           size_t bytes,
+cl_mem test_context_buffer(const rlo_context *context, cl_mem_flags flags, size_t bytes,
                            void *host);
 /** True if the context's device is PoCL's. */
 bool test_is_pocl(const rlo_context *context);
@@ -110,15 +101,12 @@ typedef enum test_outcome {
 void test_device_set_budget(test_budget *budget);
 
 /** Run a case. `out_info` may be NULL; it is written if the case ran. */
-test_outcome test_device_run(const test_device *device,
-                             const test_case *c,
+test_outcome test_device_run(const test_device *device, const test_case *c,
                              rlo_plan_info *out_info);
 
 /** The same for a problem; `words` names it when it fails. */
-test_outcome test_device_run_problem(const test_device *device,
-                                     const rlo_problem *problem,
-                                     const test_case *c,
-                                     const char *words,
+test_outcome test_device_run_problem(const test_device *device, const rlo_problem *problem,
+                                     const test_case *c, const char *words,
                                      rlo_plan_info *out_info);
 
 #endif

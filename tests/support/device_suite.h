@@ -26,12 +26,8 @@ bool arena_is_right(test_arena *arena, bool is_scratch);
  *  memory of its own; on either queue, if there is `random`. Asserts that only
  *  the destination has changed, with `words`. Releases the plan and the arenas.
  *  @return whether the destination is as expected. */
-bool run_in_arenas(rlo_plan *plan,
-                   test_random *random,
-                   const char *words,
-                   test_arena *src,
-                   test_arena *ids,
-                   test_arena *dst);
+bool run_in_arenas(rlo_plan *plan, test_random *random, const char *words, test_arena *src,
+                   test_arena *ids, test_arena *dst);
 
 /** Asserts that the file has built at most so many programs until now, unless
  *  RELAYOUT_TEST_ALL lifts the budget: tests/README.md. */

@@ -104,8 +104,7 @@ const test_pair test_pairs[] = {
 };
 // clang-format on
 
-const int32_t test_num_pairs =
-    (int32_t)(sizeof test_pairs / sizeof test_pairs[0]);
+const int32_t test_num_pairs = (int32_t)(sizeof test_pairs / sizeof test_pairs[0]);
 
 const char *const test_dtypes[5] = {"u8", "bf16", "f32", "f64", "c128"};
 
@@ -116,11 +115,8 @@ static rlo_shape shape_of(const char *text, const char *dtype) {
   return test_shape_of(whole);
 }
 
-void test_pair_shapes(const test_pair *pair,
-                      const char *dtype,
-                      rlo_shape *out_src,
-                      rlo_shape *out_dst,
-                      int32_t *out_permutation) {
+void test_pair_shapes(const test_pair *pair, const char *dtype, rlo_shape *out_src,
+                      rlo_shape *out_dst, int32_t *out_permutation) {
   *out_src = shape_of(pair->src, dtype);
   *out_dst = shape_of(pair->dst, dtype);
   test_parse_permutation(pair->permutation, out_dst->rank, out_permutation);

@@ -22,10 +22,7 @@ extern const int32_t test_num_pairs;
 extern const char *const test_dtypes[5];
 
 /** Make the shapes of a pair; the test fails if the texts are wrong. */
-void test_pair_shapes(const test_pair *pair,
-                      const char *dtype,
-                      rlo_shape *out_src,
-                      rlo_shape *out_dst,
-                      int32_t *out_permutation);
+void test_pair_shapes(const test_pair *pair, const char *dtype, rlo_shape *out_src,
+                      rlo_shape *out_dst, int32_t *out_permutation);
 
 #endif

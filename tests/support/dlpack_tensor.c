@@ -5,10 +5,7 @@
 
 unsigned char test_dlpack_memory[4096];
 
-DLTensor test_dlpack_tensor(DLDataType dtype,
-                            int64_t *dims,
-                            int64_t *strides,
-                            int rank) {
+DLTensor test_dlpack_tensor(DLDataType dtype, int64_t *dims, int64_t *strides, int rank) {
   DLTensor tensor;
   memset(&tensor, 0, sizeof tensor);
   tensor.data = test_dlpack_memory;

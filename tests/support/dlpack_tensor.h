@@ -64,9 +64,6 @@ extern unsigned char test_dlpack_memory[4096];
 
 /** A tensor in test_dlpack_memory, on the CPU, at byte 0. It borrows the
  *  dimensions and the strides; NULL strides are row-major. */
-DLTensor test_dlpack_tensor(DLDataType dtype,
-                            int64_t *dims,
-                            int64_t *strides,
-                            int rank);
+DLTensor test_dlpack_tensor(DLDataType dtype, int64_t *dims, int64_t *strides, int rank);
 
 #endif

@@ -28,21 +28,14 @@ exchange_arena exchange_arena_make(int64_t bytes) {
   return arena;
 }
 
-void exchange_case_check(const exchange_case *c,
-                         int64_t device,
-                         exchange_arena *got) {
+void exchange_case_check(const exchange_case *c, int64_t device, exchange_arena *got) {
   const exchange_arena *wanted = &c->after[device];
   ck_assert_int_eq(got->bytes, wanted->bytes);
   int64_t all = got->bytes + 2 * EXCHANGE_GUARD_BYTES;
   for (int64_t k = 0; k < all; ++k) {
     ck_assert_msg(got->begin[k] == wanted->begin[k],
-                  "byte %" PRId64 " of %" PRId64 " of device %" PRId64
-                  " is %02x, not %02x: %s",
-                  k - EXCHANGE_GUARD_BYTES,
-                  got->bytes,
-                  device,
-                  got->begin[k],
-                  wanted->begin[k],
+                  "byte %" PRId64 " of %" PRId64 " of device %" PRId64 " is %02x, not %02x: %s",
+                  k - EXCHANGE_GUARD_BYTES, got->bytes, device, got->begin[k], wanted->begin[k],
                   c->words);
   }
   free(got->begin);
@@ -58,13 +51,9 @@ static exchange_arena arena_of(const rlo_shape *shape) {
 /* ------------------------------------------------------------------ wholes */
 
 /* What a device holds of a whole array. */
-static exchange_arena cut(const exchange_case *c,
-                          int side,
-                          int64_t device,
-                          const void *whole) {
+static exchange_arena cut(const exchange_case *c, int side, int64_t device, const void *whole) {
   rlo_shape shard;
-  expect_ok(rlo_sharding_get_shard_shape(
-      c->shardings[side], &c->shapes[side], device, &shard));
+  expect_ok(rlo_sharding_get_shard_shape(c->shardings[side], &c->shapes[side], device, &shard));
   exchange_arena arena = arena_of(&shard);
   test_cut(c->shardings[side], &c->shapes[side], device, whole, arena.data);
   return arena;
@@ -72,20 +61,15 @@ static exchange_arena cut(const exchange_case *c,
 
 static exchange_arena draw_whole(const rlo_shape *shape, test_random *random) {
   exchange_arena arena = arena_of(shape);
-  bool is_half = rlo_dtype_value_bits(shape->dtype) == 4 &&
-                 shape->layout.element_size_bits != 4;
+  bool is_half = rlo_dtype_value_bits(shape->dtype) == 4 && shape->layout.element_size_bits != 4;
   for (int64_t k = 0; k < arena.bytes; ++k) {
-    arena.data[k] =
-        (unsigned char)(test_random_bits(random) & (is_half ? 0x0f : 0xff));
+    arena.data[k] = (unsigned char)(test_random_bits(random) & (is_half ? 0x0f : 0xff));
   }
   return arena;
 }
 
 /* Adds a summand to the result, or begins with it. */
-static void add(const exchange_case *c,
-                int64_t addend,
-                const void *whole,
-                void *result) {
+static void add(const exchange_case *c, int64_t addend, const void *whole, void *result) {
   rlo_chain *chain;
   rlo_problem_list *list;
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
@@ -112,8 +96,7 @@ static void fill(exchange_case *c, test_random *random) {
   }
   for (int64_t device = 0; device < c->num_devices; ++device) {
     c->after[device] = cut(c, 1, device, result.data);
-    if (c->shapes[1].rank == 0 &&
-        rlo__holding_find(&c->plan->destination, device).tile < 0) {
+    if (c->shapes[1].rank == 0 && rlo__holding_find(&c->plan->destination, device).tile < 0) {
       /* A box without dimensions does not show that it is empty. */
       memset(c->after[device].data, 0xa5, (size_t)c->after[device].bytes);
     }
@@ -127,36 +110,27 @@ static void describe(exchange_case *c) {
   char texts[4][400];
   for (int side = 0; side < 2; ++side) {
     (void)rlo_shape_format(&c->shapes[side], texts[side], sizeof texts[side]);
-    (void)rlo_sharding_format(
-        c->shardings[side], texts[2 + side], sizeof texts[2 + side]);
+    (void)rlo_sharding_format(c->shardings[side], texts[2 + side], sizeof texts[2 + side]);
   }
-  int length = snprintf(c->words,
-                        sizeof c->words,
-                        "%s %s to %s %s on %" PRId64 " devices, permutation",
-                        texts[0],
-                        texts[2],
-                        texts[1],
-                        texts[3],
-                        c->num_devices);
+  int length =
+      snprintf(c->words, sizeof c->words, "%s %s to %s %s on %" PRId64 " devices, permutation",
+               texts[0], texts[2], texts[1], texts[3], c->num_devices);
   for (int32_t k = 0; k < c->shapes[0].rank; ++k) {
-    length += snprintf(c->words + length,
-                       sizeof c->words - (size_t)length,
-                       " %" PRId32,
+    length += snprintf(c->words + length, sizeof c->words - (size_t)length, " %" PRId32,
                        c->permutation[k]);
   }
 }
 
 /* Plans what is set; false if it is not supported. */
 static bool plan(exchange_case *c) {
-  if (test_redistribution_create(
-          c->shapes, c->shardings, c->permutation, c->num_devices, &c->plan) !=
-      RLO_OK) {
+  if (test_redistribution_create(c->shapes, c->shardings, c->permutation, c->num_devices,
+                                 &c->plan) != RLO_OK) {
     return false;
   }
   for (int64_t k = 0; k < 2 * c->num_devices; ++k) {
     rlo_shape shard;
-    if (rlo_sharding_get_shard_shape(
-            c->shardings[k % 2], &c->shapes[k % 2], k / 2, &shard) != RLO_OK) {
+    if (rlo_sharding_get_shard_shape(c->shardings[k % 2], &c->shapes[k % 2], k / 2, &shard) !=
+        RLO_OK) {
       return false;
     }
   }
@@ -166,21 +140,14 @@ static bool plan(exchange_case *c) {
   return true;
 }
 
-void exchange_case_make(exchange_case *c,
-                        const char *from,
-                        const char *from_sharding,
-                        const char *to,
-                        const char *to_sharding,
-                        const int32_t *permutation,
-                        int64_t num_devices,
-                        test_random *random) {
+void exchange_case_make(exchange_case *c, const char *from, const char *from_sharding,
+                        const char *to, const char *to_sharding, const int32_t *permutation,
+                        int64_t num_devices, test_random *random) {
   const char *texts[4] = {from, to, from_sharding, to_sharding};
   *c = (exchange_case){.num_devices = num_devices};
   for (int side = 0; side < 2; ++side) {
-    expect_ok(
-        rlo_shape_parse(texts[side], strlen(texts[side]), &c->shapes[side]));
-    expect_ok(rlo_sharding_parse(
-        texts[2 + side], strlen(texts[2 + side]), &c->shardings[side]));
+    expect_ok(rlo_shape_parse(texts[side], strlen(texts[side]), &c->shapes[side]));
+    expect_ok(rlo_sharding_parse(texts[2 + side], strlen(texts[2 + side]), &c->shardings[side]));
   }
   for (int32_t k = 0; k < c->shapes[0].rank; ++k) {
     c->permutation[k] = permutation == NULL ? k : permutation[k];
@@ -196,46 +163,34 @@ static void release_drawn(exchange_case *c) {
   c->plan = NULL;
 }
 
-static void draw_shapes(exchange_case *c,
-                        rlo_dtype dtype,
-                        test_random *random) {
+static void draw_shapes(exchange_case *c, rlo_dtype dtype, test_random *random) {
   int32_t rank = (int32_t)test_random_in(random, 0, 4);
   int64_t dims[2][RLO_MAX_RANK];
   int64_t most = rank < 3 ? 24 : 8;
   test_random_permutation(random, rank, c->permutation);
   for (int32_t d = 0; d < rank; ++d) {
-    dims[0][d] =
-        test_random_once_in(random, 40) ? 0 : test_random_in(random, 1, most);
+    dims[0][d] = test_random_once_in(random, 40) ? 0 : test_random_in(random, 1, most);
   }
   rlo_permutation_apply(c->permutation, rank, dims[0], dims[1]);
   for (int side = 0; side < 2; ++side) {
-    c->shapes[side] = test_random_shape(
-        random, dtype, dims[side], rank, TEST_PAD | TEST_TILE | TEST_TAIL);
+    c->shapes[side] =
+        test_random_shape(random, dtype, dims[side], rank, TEST_PAD | TEST_TILE | TEST_TAIL);
   }
 }
 
-void exchange_case_draw(exchange_case *c,
-                        int64_t most_devices,
-                        const rlo_dtype *dtypes,
-                        int64_t num_dtypes,
-                        test_random *random) {
+void exchange_case_draw(exchange_case *c, int64_t most_devices, const rlo_dtype *dtypes,
+                        int64_t num_dtypes, test_random *random) {
   for (;;) {
-    *c =
-        (exchange_case){.num_devices = test_random_in(random, 1, most_devices)};
+    *c = (exchange_case){.num_devices = test_random_in(random, 1, most_devices)};
     draw_shapes(c, dtypes[test_random_in(random, 0, num_dtypes - 1)], random);
     for (int side = 0; side < 2; ++side) {
-      expect_ok(test_random_sharding(random,
-                                     &c->shapes[side],
-                                     c->num_devices,
-                                     side == 0,
+      expect_ok(test_random_sharding(random, &c->shapes[side], c->num_devices, side == 0,
                                      &c->shardings[side]));
     }
     if (plan(c)) {
       break;
     }
-    ck_assert_msg(rlo_error_last()->status == RLO_UNSUPPORTED,
-                  "%s",
-                  rlo_error_last()->message);
+    ck_assert_msg(rlo_error_last()->status == RLO_UNSUPPORTED, "%s", rlo_error_last()->message);
     release_drawn(c);
   }
   fill(c, random);

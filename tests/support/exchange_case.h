@@ -34,22 +34,14 @@ typedef struct exchange_case {
 
 /** Makes a case of texts, with random elements.
  *  @param permutation  NULL: the same dimensions. */
-void exchange_case_make(exchange_case *c,
-                        const char *from,
-                        const char *from_sharding,
-                        const char *to,
-                        const char *to_sharding,
-                        const int32_t *permutation,
-                        int64_t num_devices,
-                        test_random *random);
+void exchange_case_make(exchange_case *c, const char *from, const char *from_sharding,
+                        const char *to, const char *to_sharding, const int32_t *permutation,
+                        int64_t num_devices, test_random *random);
 
 /** Draws one, of up to `most_devices` devices.
  *  @param dtypes  of these, num_dtypes. */
-void exchange_case_draw(exchange_case *c,
-                        int64_t most_devices,
-                        const rlo_dtype *dtypes,
-                        int64_t num_dtypes,
-                        test_random *random);
+void exchange_case_draw(exchange_case *c, int64_t most_devices, const rlo_dtype *dtypes,
+                        int64_t num_dtypes, test_random *random);
 
 void exchange_case_deinit(exchange_case *c);
 
@@ -58,8 +50,6 @@ exchange_arena exchange_arena_make(int64_t bytes);
 
 /** Fails the test, with the case's words, unless a device's destination holds
  *  what it is to hold, guard bands included; frees it. */
-void exchange_case_check(const exchange_case *c,
-                         int64_t device,
-                         exchange_arena *got);
+void exchange_case_check(const exchange_case *c, int64_t device, exchange_arena *got);
 
 #endif

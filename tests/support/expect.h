@@ -11,8 +11,7 @@
 
 /** Fails the test with the last error's message unless `call` returns RLO_OK.
  */
-#define expect_ok(call) \
-  ck_assert_msg((call) == RLO_OK, "%s: %s", #call, rlo_error_last()->message)
+#define expect_ok(call) ck_assert_msg((call) == RLO_OK, "%s: %s", #call, rlo_error_last()->message)
 
 /** Fails the test unless a call of OpenCL returns CL_SUCCESS. */
 #define expect_cl(call) ck_assert_int_eq(call, CL_SUCCESS)
@@ -26,13 +25,11 @@
 
 /** Fails the test unless `call` fails with `wanted` and leaves a message that
  * has `part` in it. */
-#define expect_refusal_with(call, wanted, part)                      \
-  do {                                                               \
-    ck_assert_int_eq(call, wanted);                                  \
-    ck_assert_msg(strstr(rlo_error_last()->message, (part)) != NULL, \
-                  "\"%s\" is not in \"%s\"",                         \
-                  (part),                                            \
-                  rlo_error_last()->message);                        \
+#define expect_refusal_with(call, wanted, part)                                                 \
+  do {                                                                                          \
+    ck_assert_int_eq(call, wanted);                                                             \
+    ck_assert_msg(strstr(rlo_error_last()->message, (part)) != NULL, "\"%s\" is not in \"%s\"", \
+                  (part), rlo_error_last()->message);                                           \
   } while (0)
 
 #endif

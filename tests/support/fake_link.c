@@ -58,8 +58,7 @@ static fake_transfer *pop(fake_queue *queue) {
 
 static bool is_shared(const fake_end *end, const fake_transfer *send) {
   const unsigned char *from = send->from;
-  return end->shared != NULL && from >= end->shared &&
-         from < end->shared + end->shared_bytes;
+  return end->shared != NULL && from >= end->shared && from < end->shared + end->shared_bytes;
 }
 
 /* Transfers what both sides have started. */
@@ -81,10 +80,7 @@ static void meet(fake_net *net, int32_t from, int32_t to) {
   }
 }
 
-static rlo_status start(fake_end *end,
-                        int32_t slot,
-                        fake_transfer transfer,
-                        bool is_send) {
+static rlo_status start(fake_end *end, int32_t slot, fake_transfer transfer, bool is_send) {
   fake_net *net = end->net;
   (void)pthread_mutex_lock(&net->mutex);
   ck_assert_int_ge(slot, 0);
@@ -114,17 +110,14 @@ static rlo_status start(fake_end *end,
   return is_broken ? rlo_error_set(RLO_IO, "the net is broken") : RLO_OK;
 }
 
-static rlo_status start_send(void *payload,
-                             int32_t slot,
-                             int32_t rank,
-                             const void *data,
+static rlo_status start_send(void *payload, int32_t slot, int32_t rank, const void *data,
                              int64_t bytes) {
   fake_transfer transfer = {.from = data, .bytes = bytes, .peer = rank};
   return start(payload, slot, transfer, true);
 }
 
-static rlo_status start_receive(
-    void *payload, int32_t slot, int32_t rank, void *data, int64_t bytes) {
+static rlo_status start_receive(void *payload, int32_t slot, int32_t rank, void *data,
+                                int64_t bytes) {
   fake_transfer transfer = {.to = data, .bytes = bytes, .peer = rank};
   return start(payload, slot, transfer, false);
 }
@@ -136,8 +129,7 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
   fake_transfer *transfer = &end->transfers[slot];
   bool is_broken = net->is_broken;
   ck_assert(is_broken || transfer->is_active);
-  *out_is_done =
-      !is_broken && transfer->is_done && !test_random_once_in(&end->random, 3);
+  *out_is_done = !is_broken && transfer->is_done && !test_random_once_in(&end->random, 3);
   if (*out_is_done) {
     transfer->is_active = false;
     transfer->is_open = transfer->read != NULL;
@@ -159,9 +151,7 @@ static rlo_status share(void *payload, int64_t bytes, void **out_memory) {
   return RLO_OK;
 }
 
-static rlo_status open_message(void *payload,
-                               int32_t slot,
-                               const void **out_data) {
+static rlo_status open_message(void *payload, int32_t slot, const void **out_data) {
   fake_end *end = payload;
   const fake_transfer *receive = &end->transfers[slot];
   ck_assert(!receive->is_active);
@@ -179,8 +169,7 @@ static rlo_status close_message(void *payload, int32_t slot) {
   (void)pthread_mutex_lock(&end->net->mutex);
   if (receive->is_open) {
     receive->is_open = false;
-    memset(
-        (void *)(uintptr_t)receive->read->from, 0xdd, (size_t)receive->bytes);
+    memset((void *)(uintptr_t)receive->read->from, 0xdd, (size_t)receive->bytes);
     receive->read->is_done = true;
   }
   (void)pthread_mutex_unlock(&end->net->mutex);

@@ -17,9 +17,7 @@ typedef struct test_guarded_pages {
 
 /** Maps pages, each byte of which is `fill`. The bytes begin `shift` bytes
  * after the first guard, or end `shift` bytes before the second one. */
-test_guarded_pages test_guarded_pages_make(size_t size_bytes,
-                                           size_t shift,
-                                           bool is_at_end,
+test_guarded_pages test_guarded_pages_make(size_t size_bytes, size_t shift, bool is_at_end,
                                            uint8_t fill);
 
 /** True if the room around the bytes is still all `fill`. */

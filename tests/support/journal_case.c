@@ -22,8 +22,7 @@ rlo_service *test_journal_service(int64_t host_bytes, int32_t io_threads) {
 void test_journal_init(test_journal *journal) {
   journal->live = rlo__alloc_live_count();
   temp_folder_make(journal->folder);
-  (void)snprintf(
-      journal->path, sizeof journal->path, "%s/journal", journal->folder);
+  (void)snprintf(journal->path, sizeof journal->path, "%s/journal", journal->folder);
   journal->service = test_journal_service(RLO_SERVICE_MIN_HOST_BYTES, 3);
   rlo__thresholds.service_checkpoint_seconds = 0;
 }
@@ -36,9 +35,7 @@ void test_journal_deinit(test_journal *journal) {
   ck_assert_int_eq(rlo__alloc_live_count(), journal->live);
 }
 
-void test_journal_init_job(const test_journal *journal,
-                           transpose_job *t,
-                           test_storage_kind src,
+void test_journal_init_job(const test_journal *journal, transpose_job *t, test_storage_kind src,
                            test_storage_kind dst) {
   transpose_job_init(t, src, dst);
   t->options.journal_path = journal->path;

@@ -23,9 +23,7 @@ void test_journal_deinit(test_journal *journal);
 rlo_service *test_journal_service(int64_t host_bytes, int32_t io_threads);
 
 /** Begins a job in several boxes, with the journal. */
-void test_journal_init_job(const test_journal *journal,
-                           transpose_job *t,
-                           test_storage_kind src,
+void test_journal_init_job(const test_journal *journal, transpose_job *t, test_storage_kind src,
                            test_storage_kind dst);
 
 /** The same job once more, in place of one that has ended. */

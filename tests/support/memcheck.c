@@ -24,9 +24,7 @@ void test_memcheck_forbid(const void *at, size_t bytes) {
   (void)VALGRIND_MAKE_MEM_NOACCESS(at, bytes);
 }
 
-void test_memcheck_forget_buffer(const test_device *device,
-                                 cl_mem buffer,
-                                 int64_t offset,
+void test_memcheck_forget_buffer(const test_device *device, cl_mem buffer, int64_t offset,
                                  int64_t bytes) {
   if (!test_memcheck_watches() || bytes == 0) {
     return;
@@ -34,15 +32,8 @@ void test_memcheck_forget_buffer(const test_device *device,
   /* Copies of bytes that nobody wrote are such bytes. */
   void *unwritten = malloc((size_t)bytes);
   ck_assert_ptr_nonnull(unwritten);
-  expect_cl(clEnqueueWriteBuffer(device->queue,
-                                 buffer,
-                                 CL_TRUE,
-                                 (size_t)offset,
-                                 (size_t)bytes,
-                                 unwritten,
-                                 0,
-                                 NULL,
-                                 NULL));
+  expect_cl(clEnqueueWriteBuffer(device->queue, buffer, CL_TRUE, (size_t)offset, (size_t)bytes,
+                                 unwritten, 0, NULL, NULL));
   free(unwritten);
 }
 
@@ -67,11 +58,9 @@ void test_memcheck_forget_local(const test_device *device) {
     /* The context is kept, so that no other one gets its address. */
     context = rlo_context_cl_context(device->context);
     expect_cl(clRetainContext(context));
-    expect_cl(clGetDeviceInfo(
-        id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    expect_cl(clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
     const char *source = forget_source;
-    cl_program program =
-        clCreateProgramWithSource(context, 1, &source, NULL, &code);
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &code);
     expect_cl(code);
     expect_cl(clBuildProgram(program, 1, &id, "", NULL, NULL));
     kernel = clCreateKernel(program, "forget", &code);
@@ -86,7 +75,6 @@ void test_memcheck_forget_local(const test_device *device) {
     clReleaseProgram(program);
   }
   const size_t one = 1;
-  expect_cl(clEnqueueNDRangeKernel(
-      device->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+  expect_cl(clEnqueueNDRangeKernel(device->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
   expect_cl(clFinish(device->queue));
 }

@@ -17,9 +17,7 @@ bool test_memcheck_watches(void);
 void test_memcheck_forbid(const void *at, size_t bytes);
 
 /** Makes these bytes of a buffer ones that nobody wrote. */
-void test_memcheck_forget_buffer(const test_device *device,
-                                 cl_mem buffer,
-                                 int64_t offset,
+void test_memcheck_forget_buffer(const test_device *device, cl_mem buffer, int64_t offset,
                                  int64_t bytes);
 
 /** Makes the device's local memory one that nobody wrote: PoCL has a block of

@@ -6,9 +6,7 @@
 
 #include "support/exact_copy.h"
 
-size_t test_npy_make(unsigned char *out,
-                     unsigned major,
-                     const char *dictionary) {
+size_t test_npy_make(unsigned char *out, unsigned major, const char *dictionary) {
   size_t length = strlen(dictionary);
   size_t length_bytes = major == 1 ? 2 : 4;
   memcpy(out, "\x93NUMPY", 6);
@@ -21,9 +19,7 @@ size_t test_npy_make(unsigned char *out,
   return 8 + length_bytes + length;
 }
 
-rlo_status test_npy_parse(const unsigned char *bytes,
-                          size_t size_bytes,
-                          int64_t file_bytes,
+rlo_status test_npy_parse(const unsigned char *bytes, size_t size_bytes, int64_t file_bytes,
                           rlo_npy_header *out_header) {
   unsigned char *copy = test_exact_copy(bytes, size_bytes);
   rlo_status status = rlo_npy_parse(copy, size_bytes, file_bytes, out_header);

@@ -9,9 +9,7 @@ static void swap(int32_t *a, int32_t *b) {
   *b = old;
 }
 
-void test_parse_permutation(const char *text,
-                            int32_t size,
-                            int32_t *out_permutation) {
+void test_parse_permutation(const char *text, int32_t size, int32_t *out_permutation) {
   for (int32_t k = 0; k < size; ++k) {
     out_permutation[k] = k;
     if (text != NULL && *text != '\0') {

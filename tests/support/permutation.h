@@ -8,9 +8,7 @@
 /** All permutations of 0 .. size-1, in lexical order. */
 
 /** One as "2,0,1"; the identity if the text is NULL or "". */
-void test_parse_permutation(const char *text,
-                            int32_t size,
-                            int32_t *out_permutation);
+void test_parse_permutation(const char *text, int32_t size, int32_t *out_permutation);
 
 /** The first one: the identity. */
 void test_first_permutation(int32_t size, int32_t *out_permutation);

@@ -43,27 +43,20 @@ rlo_device_info test_plan_gpu(void) {
   return device;
 }
 
-void test_plan_lower(const char *src,
-                     const char *dst,
-                     const char *permutation,
+void test_plan_lower(const char *src, const char *dst, const char *permutation,
                      rlo_problem *out_problem) {
   rlo_shape src_shape = test_shape_of(src);
   rlo_shape dst_shape = test_shape_of(dst);
   int32_t order[RLO_MAX_RANK];
   test_parse_permutation(permutation, src_shape.rank, order);
   const int32_t *given = permutation == NULL ? NULL : order;
-  rlo_status status =
-      src_shape.dtype == dst_shape.dtype
-          ? rlo_relayout_lower(&src_shape, &dst_shape, given, out_problem)
-          : rlo_relayout_combine(
-                &src_shape, &dst_shape, given, NULL, out_problem);
-  ck_assert_msg(
-      status == RLO_OK, "%s to %s: %s", src, dst, rlo_error_last()->message);
+  rlo_status status = src_shape.dtype == dst_shape.dtype
+                          ? rlo_relayout_lower(&src_shape, &dst_shape, given, out_problem)
+                          : rlo_relayout_combine(&src_shape, &dst_shape, given, NULL, out_problem);
+  ck_assert_msg(status == RLO_OK, "%s to %s: %s", src, dst, rlo_error_last()->message);
 }
 
-rlo_problem test_problem_of(const char *src,
-                            const char *dst,
-                            const char *permutation) {
+rlo_problem test_problem_of(const char *src, const char *dst, const char *permutation) {
   rlo_problem problem;
   test_plan_lower(src, dst, permutation, &problem);
   return problem;
@@ -80,26 +73,18 @@ void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem) {
   rlo_chain_release(chain);
 }
 
-void test_plan_segment_sum(const char *src,
-                           const char *ids,
-                           const char *dst,
+void test_plan_segment_sum(const char *src, const char *ids, const char *dst,
                            rlo_problem *out_problem) {
-  rlo_shape shapes[] = {
-      test_shape_of(src), test_shape_of(ids), test_shape_of(dst)};
+  rlo_shape shapes[] = {test_shape_of(src), test_shape_of(ids), test_shape_of(dst)};
   rlo_segment_sum *sum;
-  expect_ok(
-      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum));
+  expect_ok(rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum));
   const rlo_problem_list *problems = rlo_segment_sum_problems(sum);
-  *out_problem =
-      *rlo_problem_list_get(problems, rlo_problem_list_count(problems) - 1);
+  *out_problem = *rlo_problem_list_get(problems, rlo_problem_list_count(problems) - 1);
   rlo_segment_sum_release(sum);
 }
 
-void test_plan_make(int32_t unit_bits,
-                    int32_t num_axes,
-                    const int64_t *extents,
-                    const int64_t *src_strides,
-                    const int64_t *dst_strides,
+void test_plan_make(int32_t unit_bits, int32_t num_axes, const int64_t *extents,
+                    const int64_t *src_strides, const int64_t *dst_strides,
                     rlo_problem *out_problem) {
   memset(out_problem, 0, sizeof *out_problem);
   out_problem->unit_bits = unit_bits;
@@ -111,12 +96,9 @@ void test_plan_make(int32_t unit_bits,
   }
 }
 
-rlo_status test_plan_choose(rlo_problem *problem,
-                            const rlo_device_info *device,
-                            const rlo_plan_options *options,
-                            int64_t src_alignment_bytes,
-                            int64_t dst_alignment_bytes,
-                            rlo__choice *out_choice,
+rlo_status test_plan_choose(rlo_problem *problem, const rlo_device_info *device,
+                            const rlo_plan_options *options, int64_t src_alignment_bytes,
+                            int64_t dst_alignment_bytes, rlo__choice *out_choice,
                             rlo__launch *out_launch) {
   const rlo__plan_request request = {.problem = problem,
                                      .device = device,
@@ -127,27 +109,19 @@ rlo_status test_plan_choose(rlo_problem *problem,
   return rlo__planner_choose(&request, out_choice, out_launch);
 }
 
-rlo_status test_plan_try(test_plan *plan,
-                         const char *family,
-                         int64_t src_alignment_bytes,
+rlo_status test_plan_try(test_plan *plan, const char *family, int64_t src_alignment_bytes,
                          int64_t dst_alignment_bytes) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
-  return test_plan_choose(&plan->problem,
-                          &plan->device,
-                          &options,
-                          src_alignment_bytes,
-                          dst_alignment_bytes,
-                          &plan->choice,
-                          &plan->launch);
+  return test_plan_choose(&plan->problem, &plan->device, &options, src_alignment_bytes,
+                          dst_alignment_bytes, &plan->choice, &plan->launch);
 }
 
 void test_plan_run(test_plan *plan) {
   expect_ok(test_plan_try(plan, NULL, 0, 0));
 }
 
-const rlo_plan_candidate *test_plan_candidate(const test_plan *plan,
-                                              const char *family) {
+const rlo_plan_candidate *test_plan_candidate(const test_plan *plan, const char *family) {
   for (int32_t n = 0; n < plan->choice.num_candidates; ++n) {
     if (strcmp(plan->choice.candidates[n].family, family) == 0) {
       return &plan->choice.candidates[n];

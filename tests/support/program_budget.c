@@ -41,10 +41,7 @@ static bool has_key(const uint64_t *keys, int64_t count, uint64_t key) {
   return place < count && keys[place] == key;
 }
 
-static void add_key(uint64_t **keys,
-                    int64_t *count,
-                    int64_t *capacity,
-                    uint64_t key) {
+static void add_key(uint64_t **keys, int64_t *count, int64_t *capacity, uint64_t key) {
   int64_t place = find_place(*keys, *count, key);
   if (place < *count && (*keys)[place] == key) {
     return;
@@ -54,9 +51,7 @@ static void add_key(uint64_t **keys,
     *keys = realloc(*keys, (size_t)*capacity * sizeof **keys);
     ck_assert_ptr_nonnull(*keys);
   }
-  memmove(*keys + place + 1,
-          *keys + place,
-          (size_t)(*count - place) * sizeof **keys);
+  memmove(*keys + place + 1, *keys + place, (size_t)(*count - place) * sizeof **keys);
   (*keys)[place] = key;
   ++*count;
 }
@@ -73,8 +68,7 @@ bool test_budget_takes(test_budget *budget, uint64_t key) {
     is_taken = true;
   } else if (budget->phase == TEST_BUDGET_LISTING) {
     if (!is_known) {
-      add_key(
-          &budget->listed, &budget->num_listed, &budget->listed_capacity, key);
+      add_key(&budget->listed, &budget->num_listed, &budget->listed_capacity, key);
     }
     is_taken = false;
   }
@@ -100,8 +94,7 @@ int64_t test_budget_draw(test_budget *budget, int64_t count, uint64_t seed) {
       }
     }
     add_known(budget, budget->listed[first]);
-    memmove(budget->listed + first,
-            budget->listed + first + 1,
+    memmove(budget->listed + first, budget->listed + first + 1,
             (size_t)(budget->num_listed - first - 1) * sizeof *budget->listed);
     --budget->num_listed;
   }

@@ -8,10 +8,7 @@
 #include "support/random_shape.h"
 
 /* Cut points for some of the dimensions that have room for them. */
-static void add_splits(test_random *random,
-                       const int64_t *dims,
-                       int32_t rank,
-                       rlo_layout *layout) {
+static void add_splits(test_random *random, const int64_t *dims, int32_t rank, rlo_layout *layout) {
   for (int32_t physical = 0; physical < rank; ++physical) {
     int64_t size = dims[layout->minor_to_major[rank - 1 - physical]];
     int64_t indices[RLO_MAX_SPLIT_INDICES];
@@ -35,8 +32,7 @@ static void add_dynamic_dims(test_random *random, rlo_shape *shape) {
   for (int32_t k = 0; k < shape->rank; ++k) {
     shape->is_dynamic[k] = test_random_once_in(random, 2);
     if (shape->is_dynamic[k] && test_random_once_in(random, 3) &&
-        !shape->layout.has_padded_dimensions &&
-        shape->layout.num_split_configs == 0) {
+        !shape->layout.has_padded_dimensions && shape->layout.num_split_configs == 0) {
       shape->dims[k] = RLO_DIM_UNBOUNDED;
     }
   }
@@ -44,14 +40,9 @@ static void add_dynamic_dims(test_random *random, rlo_shape *shape) {
 }
 
 rlo_shape test_random_descriptor(test_random *random) {
-  static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED,
-                                     RLO_DTYPE_S4,
-                                     RLO_DTYPE_U8,
-                                     RLO_DTYPE_BF16,
-                                     RLO_DTYPE_F32,
-                                     RLO_DTYPE_C64,
-                                     RLO_DTYPE_C128,
-                                     RLO_DTYPE_F6E2M3FN};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED, RLO_DTYPE_S4,      RLO_DTYPE_U8,
+                                     RLO_DTYPE_BF16, RLO_DTYPE_F32,     RLO_DTYPE_C64,
+                                     RLO_DTYPE_C128, RLO_DTYPE_F6E2M3FN};
   rlo_dtype dtype = dtypes[test_random_in(random, 0, 7)];
   int32_t rank = (int32_t)test_random_in(random, 0, 5);
   int64_t dims[5];
@@ -61,8 +52,7 @@ rlo_shape test_random_descriptor(test_random *random) {
     dims[k] = test_random_in(random, 0, 20);
   }
   if (test_random_once_in(random, 3)) {
-    layout.element_size_bits =
-        test_random_in(random, rlo_dtype_value_bits(dtype), 128);
+    layout.element_size_bits = test_random_in(random, rlo_dtype_value_bits(dtype), 128);
   }
   if (test_random_once_in(random, 3)) {
     layout.memory_space = test_random_in(random, -3, 9);
@@ -79,8 +69,7 @@ rlo_shape test_random_descriptor(test_random *random) {
     if (test_random_once_in(random, 2)) {
       layout.has_padded_dimensions = true;
       for (int32_t k = 0; k < rank; ++k) {
-        layout.padded_dimensions[k] =
-            dims[k] + test_random_in(random, 0, 3) * 5;
+        layout.padded_dimensions[k] = dims[k] + test_random_in(random, 0, 3) * 5;
       }
     }
     for (int64_t t = test_random_in(random, -2, 3); t > 0; --t) {

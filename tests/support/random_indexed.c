@@ -34,11 +34,8 @@ static int64_t random_index(test_random *random, int64_t count, bool is_wide) {
 }
 
 /* A plain shape as often as one with any layout. */
-static rlo_shape random_layout(test_random *random,
-                               rlo_dtype dtype,
-                               const int64_t *dims,
-                               int32_t rank,
-                               uint32_t features) {
+static rlo_shape random_layout(test_random *random, rlo_dtype dtype, const int64_t *dims,
+                               int32_t rank, uint32_t features) {
   rlo_shape shape;
   if (test_random_once_in(random, 2)) {
     return test_random_shape(random, dtype, dims, rank, features);
@@ -59,16 +56,11 @@ static void fill_indices(test_random *random, test_indexed *out) {
   for (int64_t n = 0; n < out->index_bytes / bytes; ++n) {
     int64_t wide = random_index(random, out->array.dims[out->dim], is_wide);
     int32_t narrow = (int32_t)wide;
-    memcpy(at + n * bytes,
-           is_wide ? (const void *)&wide : (const void *)&narrow,
-           (size_t)bytes);
+    memcpy(at + n * bytes, is_wide ? (const void *)&wide : (const void *)&narrow, (size_t)bytes);
   }
 }
 
-void test_random_indexed(test_random *random,
-                         rlo_dtype dtype,
-                         int64_t max_elements,
-                         bool is_sum,
+void test_random_indexed(test_random *random, rlo_dtype dtype, int64_t max_elements, bool is_sum,
                          test_indexed *out) {
   memset(out, 0, sizeof *out);
   int32_t rank = (int32_t)test_random_in(random, 1, 6);
@@ -85,32 +77,22 @@ void test_random_indexed(test_random *random,
   for (int32_t k = 0; k < index_rank; ++k) {
     index_dims[k] = k < out->batch_dims ? dims[k] : random_size(random, &room);
   }
-  rlo_dtype index_dtype =
-      test_random_once_in(random, 2) ? RLO_DTYPE_S32 : RLO_DTYPE_S64;
+  rlo_dtype index_dtype = test_random_once_in(random, 2) ? RLO_DTYPE_S32 : RLO_DTYPE_S64;
   uint32_t any = TEST_ALL | TEST_BROADCAST;
-  out->array =
-      random_layout(random, dtype, dims, rank, is_sum ? TEST_ALL : any);
-  out->indices =
-      random_layout(random, index_dtype, index_dims, index_rank, any);
+  out->array = random_layout(random, dtype, dims, rank, is_sum ? TEST_ALL : any);
+  out->indices = random_layout(random, index_dtype, index_dims, index_rank, any);
   rlo_shape plain;
   rlo_chain *chain = NULL;
   expect_ok(rlo_chain_create(&out->array, &chain));
   expect_ok(rlo_chain_gather(chain, &out->indices, out->dim, out->batch_dims));
   plain = *rlo_chain_shape(chain);
   rlo_chain_release(chain);
-  out->rows = random_layout(
-      random, dtype, plain.dims, plain.rank, is_sum ? any : TEST_ALL);
+  out->rows = random_layout(random, dtype, plain.dims, plain.rank, is_sum ? any : TEST_ALL);
   fill_indices(random, out);
   char texts[3][300];
   rlo_shape_format(&out->array, texts[0], sizeof texts[0]);
   rlo_shape_format(&out->indices, texts[1], sizeof texts[1]);
   rlo_shape_format(&out->rows, texts[2], sizeof texts[2]);
-  snprintf(out->words,
-           sizeof out->words,
-           "array %s, indices %s, rows %s, dim %d, batch_dims %d",
-           texts[0],
-           texts[1],
-           texts[2],
-           (int)out->dim,
-           (int)out->batch_dims);
+  snprintf(out->words, sizeof out->words, "array %s, indices %s, rows %s, dim %d, batch_dims %d",
+           texts[0], texts[1], texts[2], (int)out->dim, (int)out->batch_dims);
 }

@@ -25,10 +25,7 @@ typedef struct test_indexed {
  * @param is_sum  the rows are the source, the array is the destination, so that
  *                layouts with a slot for several elements are the rows'.
  */
-void test_random_indexed(test_random *random,
-                         rlo_dtype dtype,
-                         int64_t max_elements,
-                         bool is_sum,
+void test_random_indexed(test_random *random, rlo_dtype dtype, int64_t max_elements, bool is_sum,
                          test_indexed *out);
 
 #endif

@@ -29,25 +29,17 @@ static bool draw_problem(uint64_t seed, int number, test_problem *out) {
   static const struct {
     test_problem_kind kind;
     bool is_small;
-  } kinds[] = {{TEST_PROBLEM_RELAYOUT, false},
-               {TEST_PROBLEM_CONVERSION, false},
-               {TEST_PROBLEM_CHAIN, false},
-               {TEST_PROBLEM_FORMS, false},
-               {TEST_PROBLEM_GATHER, true},
-               {TEST_PROBLEM_RELAYOUT, false},
-               {TEST_PROBLEM_SUM, true},
-               {TEST_PROBLEM_CHAIN, false},
-               {TEST_PROBLEM_SEGMENT_SUM, true},
-               {TEST_PROBLEM_RELAYOUT, false}};
+  } kinds[] = {{TEST_PROBLEM_RELAYOUT, false},   {TEST_PROBLEM_CONVERSION, false},
+               {TEST_PROBLEM_CHAIN, false},      {TEST_PROBLEM_FORMS, false},
+               {TEST_PROBLEM_GATHER, true},      {TEST_PROBLEM_RELAYOUT, false},
+               {TEST_PROBLEM_SUM, true},         {TEST_PROBLEM_CHAIN, false},
+               {TEST_PROBLEM_SEGMENT_SUM, true}, {TEST_PROBLEM_RELAYOUT, false}};
 
   const int n = number % 10;
   test_random random = {seed + (uint64_t)number * 7919};
   bool is_small = kinds[n].is_small || number / 10 % 5 == 0;
-  return test_random_problem_of(
-      &random,
-      kinds[n].kind,
-      is_small ? TEST_PROBLEM_SMALL : TEST_PROBLEM_LARGE,
-      out);
+  return test_random_problem_of(&random, kinds[n].kind,
+                                is_small ? TEST_PROBLEM_SMALL : TEST_PROBLEM_LARGE, out);
 }
 
 static void fill(test_random *random, uint8_t *memory, int64_t bytes) {
@@ -59,25 +51,18 @@ static void fill(test_random *random, uint8_t *memory, int64_t bytes) {
 
 /* Half of the time too little, so that it becomes the least. */
 static int64_t draw_budget(test_random *random) {
-  return test_random_once_in(random, 2)
-             ? 1
-             : INT64_C(1) << test_random_in(random, 6, 20);
+  return test_random_once_in(random, 2) ? 1 : INT64_C(1) << test_random_in(random, 6, 20);
 }
 
 /* Mostly none that is used where it lies. */
 static test_storage_kind draw_kind(test_random *random) {
-  static const test_storage_kind kinds[] = {TEST_STORAGE_MEMORY,
-                                            TEST_STORAGE_ODD_MEMORY,
-                                            TEST_STORAGE_FILE,
-                                            TEST_STORAGE_FUNCTIONS,
-                                            TEST_STORAGE_FILE,
-                                            TEST_STORAGE_FUNCTIONS};
+  static const test_storage_kind kinds[] = {TEST_STORAGE_MEMORY, TEST_STORAGE_ODD_MEMORY,
+                                            TEST_STORAGE_FILE,   TEST_STORAGE_FUNCTIONS,
+                                            TEST_STORAGE_FILE,   TEST_STORAGE_FUNCTIONS};
   return kinds[test_random_in(random, 0, 5)];
 }
 
-static void draw_storage(test_random *random,
-                         const uint8_t *content,
-                         int64_t bytes,
+static void draw_storage(test_random *random, const uint8_t *content, int64_t bytes,
                          watched_storage *out) {
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.good_read_bytes = INT64_C(1) << test_random_in(random, 0, 12);
@@ -91,9 +76,7 @@ static void draw_storage(test_random *random,
 }
 
 /* The oracle over zeros and over ones: where they agree, bits are written. */
-static void find_written(test_job *job,
-                         const uint8_t *src,
-                         int64_t storage_bytes) {
+static void find_written(test_job *job, const uint8_t *src, int64_t storage_bytes) {
   static _Thread_local uint8_t over_ones[TEST_JOB_BYTES];
   static _Thread_local rlo_problem problem;
   problem = job->problem.problem;
@@ -143,19 +126,15 @@ bool test_job_init(test_job *job, uint64_t seed, int number, int cut) {
   int64_t bytes = problem->dst_bytes + draw_behind(&random, job);
   fill(&random, job->before, bytes);
   memcpy(job->wanted, job->before, (size_t)bytes);
-  if (rlo_problem_run_host_indexed(
-          problem, src, &job->problem.indices, job->wanted) != RLO_OK) {
+  if (rlo_problem_run_host_indexed(problem, src, &job->problem.indices, job->wanted) != RLO_OK) {
     return false; /* forms that leave the memory */
   }
   find_written(job, src, bytes);
   draw_storage(&random, src, problem->src_bytes, &job->src);
   draw_storage(&random, job->before, bytes, &job->dst);
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  watched_storage_init(&job->indices,
-                       draw_kind(&random),
-                       &job->problem.indices,
-                       problem->index_bytes,
-                       &traits);
+  watched_storage_init(&job->indices, draw_kind(&random), &job->problem.indices,
+                       problem->index_bytes, &traits);
   job->options.indices = job->indices.storage;
   return true;
 }
@@ -163,12 +142,8 @@ bool test_job_init(test_job *job, uint64_t seed, int number, int cut) {
 /* --------------------------------------------------------------- submission */
 
 static rlo_status submit(test_job *job, rlo_service *service) {
-  return rlo_service_submit(service,
-                            &job->problem.problem,
-                            job->src.storage,
-                            job->dst.storage,
-                            &job->options,
-                            &job->job);
+  return rlo_service_submit(service, &job->problem.problem, job->src.storage, job->dst.storage,
+                            &job->options, &job->job);
 }
 
 /* The budget that a refusal names; 0 if it names none. */
@@ -199,8 +174,7 @@ static rlo_status submit_passes(test_job *job, rlo_service *service) {
   rlo_status status = submit(job, service);
   while (job->options.passes == 2 && status != RLO_OK) {
     job->options.host_memory_bytes *= 2;
-    if (status != RLO_OUT_OF_RANGE ||
-        job->options.host_memory_bytes > RLO_SERVICE_MIN_HOST_BYTES) {
+    if (status != RLO_OUT_OF_RANGE || job->options.host_memory_bytes > RLO_SERVICE_MIN_HOST_BYTES) {
       job->options.host_memory_bytes = budget;
       job->options.passes = 0;
     }
@@ -218,10 +192,7 @@ bool test_job_submit(test_job *job, rlo_service *service) {
   rlo_status status = submit_passes(job, service);
   if (status == RLO_OUT_OF_RANGE && !is_about_devices()) {
     int64_t least = least_of_message();
-    EXPECT(job,
-           least > job->options.host_memory_bytes,
-           "%s" AGAIN,
-           rlo_error_last()->message);
+    EXPECT(job, least > job->options.host_memory_bytes, "%s" AGAIN, rlo_error_last()->message);
     job->options.host_memory_bytes = least;
     status = submit(job, service);
   }
@@ -229,17 +200,12 @@ bool test_job_submit(test_job *job, rlo_service *service) {
     return false;
   }
   if (status == RLO_UNSUPPORTED) {
-    bool has_granules =
-        job->src.granule_bytes > 1 || job->dst.granule_bytes > 1;
+    bool has_granules = job->src.granule_bytes > 1 || job->dst.granule_bytes > 1;
     bool is_shared = strstr(rlo_error_last()->message, "each other") != NULL;
-    EXPECT(
-        job, has_granules || is_shared, "%s" AGAIN, rlo_error_last()->message);
+    EXPECT(job, has_granules || is_shared, "%s" AGAIN, rlo_error_last()->message);
     return false;
   }
-  EXPECT(job,
-         status == RLO_OK,
-         "with %" PRId64 " bytes: %s" AGAIN,
-         job->options.host_memory_bytes,
+  EXPECT(job, status == RLO_OK, "with %" PRId64 " bytes: %s" AGAIN, job->options.host_memory_bytes,
          rlo_error_last()->message);
   count_cuts(job);
   return true;
@@ -254,49 +220,38 @@ static void expect_bytes(const test_job *job, const rlo_job_info *info) {
   int64_t num_read = src.bytes_read + dst.bytes_read - job->read_before;
   int64_t num_written = dst.bytes_written - job->written_before;
   if (!watched_storage_is_memory(&job->src)) {
-    EXPECT(job,
-           info->bytes_read == num_read,
-           "%" PRId64 " bytes are counted as read, %" PRId64 " were" AGAIN,
-           info->bytes_read,
+    EXPECT(job, info->bytes_read == num_read,
+           "%" PRId64 " bytes are counted as read, %" PRId64 " were" AGAIN, info->bytes_read,
            num_read);
     /* What lies between written bytes is read too, and not planned; of many
      * pieces that differ, plans have bounds only. */
-    int64_t moved =
-        info->bytes_resumed + info->bytes_read + info->bytes_written;
-    bool reads_more = dst.bytes_read > 0 || (info->bytes_resumed > 0 &&
-                                             !job->options.is_new_destination);
+    int64_t moved = info->bytes_resumed + info->bytes_read + info->bytes_written;
+    bool reads_more =
+        dst.bytes_read > 0 || (info->bytes_resumed > 0 && !job->options.is_new_destination);
     EXPECT(job,
            job->num_passes == 2 || reads_more || moved == info->bytes_total ||
                (moved < info->bytes_total &&
                 info->num_pieces > rlo__thresholds.service_tally_regions / 2),
-           "%" PRId64 " bytes were moved, %" PRId64 " planned" AGAIN,
-           moved,
-           info->bytes_total);
+           "%" PRId64 " bytes were moved, %" PRId64 " planned" AGAIN, moved, info->bytes_total);
   }
   if (!watched_storage_is_memory(&job->dst)) {
-    EXPECT(job,
-           info->bytes_written == num_written,
-           "%" PRId64 " bytes are counted as written, %" PRId64 " were" AGAIN,
-           info->bytes_written,
+    EXPECT(job, info->bytes_written == num_written,
+           "%" PRId64 " bytes are counted as written, %" PRId64 " were" AGAIN, info->bytes_written,
            num_written);
   }
   ck_assert_int_eq(info->bytes_done, info->bytes_total);
 }
 
 /* The memory that a storage was given lies within so many bytes. */
-static void expect_range(const test_job *job,
-                         const watched_storage *storage,
+static void expect_range(const test_job *job, const watched_storage *storage,
                          const rlo_job_info *info) {
   uintptr_t low = atomic_load(&storage->low);
   uintptr_t high = atomic_load(&storage->high);
-  bool is_in_place = watched_storage_is_memory(&job->src) ||
-                     watched_storage_is_memory(&job->dst);
+  bool is_in_place = watched_storage_is_memory(&job->src) || watched_storage_is_memory(&job->dst);
   if (high > 0 && !is_in_place) {
-    EXPECT(job,
-           (int64_t)(high - low) <= info->host_bytes_peak,
+    EXPECT(job, (int64_t)(high - low) <= info->host_bytes_peak,
            "memory of %" PRId64 " bytes is used, %" PRId64 " are counted" AGAIN,
-           (int64_t)(high - low),
-           info->host_bytes_peak);
+           (int64_t)(high - low), info->host_bytes_peak);
   }
 }
 
@@ -305,13 +260,11 @@ static void expect_range(const test_job *job,
 static bool is_right(const test_job *job, int64_t n, uint8_t got) {
   uint8_t written = job->written[n];
   int64_t end = job->problem.problem.dst_bytes;
-  if (job->num_passes == 2 && n >= end &&
-      n < end + job->options.scratch_bytes) {
+  if (job->num_passes == 2 && n >= end && n < end + job->options.scratch_bytes) {
     return true;
   }
   return job->options.is_new_destination
-             ? ((got ^ job->wanted[n]) & written) == 0 &&
-                   (got & ~(job->before[n] | written)) == 0
+             ? ((got ^ job->wanted[n]) & written) == 0 && (got & ~(job->before[n] | written)) == 0
              : got == job->wanted[n];
 }
 
@@ -322,13 +275,9 @@ void test_job_expect_bytes(const test_job *job) {
   while (at < job->dst.bytes && is_right(job, at, got[at])) {
     ++at;
   }
-  EXPECT(job,
-         at == job->dst.bytes,
-         "byte %" PRId64 " of %" PRId64 " is wrong, with %" PRId64
-         " pieces" AGAIN,
-         at,
-         job->dst.bytes,
-         job->num_pieces);
+  EXPECT(job, at == job->dst.bytes,
+         "byte %" PRId64 " of %" PRId64 " is wrong, with %" PRId64 " pieces" AGAIN, at,
+         job->dst.bytes, job->num_pieces);
 }
 
 void test_job_expect(test_job *job) {
@@ -340,10 +289,8 @@ void test_job_expect(test_job *job) {
   expect_ok(rlo_job_get_info(job->job, &info));
   ck_assert_int_eq(info.state, RLO_JOB_DONE);
   ck_assert_int_eq(info.pieces_done, info.num_pieces);
-  EXPECT(job,
-         info.host_bytes_peak <= job->options.host_memory_bytes,
-         "%" PRId64 " bytes of %" PRId64 " were used" AGAIN,
-         info.host_bytes_peak,
+  EXPECT(job, info.host_bytes_peak <= job->options.host_memory_bytes,
+         "%" PRId64 " bytes of %" PRId64 " were used" AGAIN, info.host_bytes_peak,
          job->options.host_memory_bytes);
   expect_bytes(job, &info);
   expect_range(job, &job->src, &info);
@@ -359,9 +306,7 @@ void test_job_deinit(test_job *job) {
 
 /* ------------------------------------------------------------------- counts */
 
-void test_job_run(test_job *job,
-                  rlo_service *service,
-                  test_job_counts *counts) {
+void test_job_run(test_job *job, rlo_service *service, test_job_counts *counts) {
   if (test_job_submit(job, service)) {
     test_job_expect(job);
     ++counts->jobs;
@@ -386,14 +331,8 @@ void test_job_expect_counts(const test_job_counts *counts) {
       "%d jobs, %d of several pieces, %d of several boxes, %d of a thousand "
       "pieces or more, %d of two passes; of several pieces %d load, %d sum, "
       "%d read the destination; %d refused\n",
-      counts->jobs,
-      counts->with_pieces,
-      counts->with_boxes,
-      counts->with_thousands,
-      counts->of_two_passes,
-      counts->cut_loads,
-      counts->cut_sums,
-      counts->cut_additions,
+      counts->jobs, counts->with_pieces, counts->with_boxes, counts->with_thousands,
+      counts->of_two_passes, counts->cut_loads, counts->cut_sums, counts->cut_additions,
       counts->refused);
   (void)fflush(stdout);
   ck_assert_int_gt(counts->with_pieces, counts->jobs / 4);

@@ -48,15 +48,11 @@ enum { TEST_PROBLEM_LARGE_BYTES = 256 * 1024 };
 
 /** Draws a problem; false if what was drawn is of another size, or
  *  no problem. */
-bool test_random_problem_of(test_random *random,
-                            test_problem_kind kind,
-                            test_problem_size size,
+bool test_random_problem_of(test_random *random, test_problem_kind kind, test_problem_size size,
                             test_problem *out);
 
 /** Draws a small problem. */
-bool test_random_problem(test_random *random,
-                         test_problem_kind kind,
-                         test_problem *out);
+bool test_random_problem(test_random *random, test_problem_kind kind, test_problem *out);
 
 /** The points of a problem, one after the other, by the plain definition. */
 typedef struct test_walk {

@@ -6,9 +6,7 @@
 #include "support/random.h"
 
 /** A uniform permutation of 0 .. size-1. */
-void test_random_permutation(test_random *random,
-                             int32_t size,
-                             int32_t *out_permutation);
+void test_random_permutation(test_random *random, int32_t size, int32_t *out_permutation);
 
 /** What test_random_shape may draw from; or them together. */
 enum {
@@ -24,20 +22,12 @@ enum {
 };
 
 /** A valid shape of this type and these dimensions with a random layout. */
-rlo_shape test_random_shape(test_random *random,
-                            rlo_dtype dtype,
-                            const int64_t *dims,
-                            int32_t rank,
+rlo_shape test_random_shape(test_random *random, rlo_dtype dtype, const int64_t *dims, int32_t rank,
                             uint32_t features);
 
 /** A random pair for rlo_relayout_lower: dimensions of rank `rank` with about
  *  `max_elements` elements at most, a permutation, a layout for each side. */
-void test_random_pair(test_random *random,
-                      rlo_dtype dtype,
-                      int32_t rank,
-                      int64_t max_elements,
-                      rlo_shape *out_src,
-                      rlo_shape *out_dst,
-                      int32_t *out_permutation);
+void test_random_pair(test_random *random, rlo_dtype dtype, int32_t rank, int64_t max_elements,
+                      rlo_shape *out_src, rlo_shape *out_dst, int32_t *out_permutation);
 
 #endif

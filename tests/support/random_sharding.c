@@ -10,9 +10,7 @@ static int64_t below(test_random *random, int64_t limit) {
 }
 
 /* Slabs along one dimension, each of several devices, some empty. */
-static rlo_status draw_slabs(test_random *random,
-                             const rlo_shape *shape,
-                             int64_t num_devices,
+static rlo_status draw_slabs(test_random *random, const rlo_shape *shape, int64_t num_devices,
                              rlo_sharding **out) {
   static rlo_box boxes[MAX_LISTED];
   const int64_t *dims = shape->dims;
@@ -30,11 +28,8 @@ static rlo_status draw_slabs(test_random *random,
   return rlo_sharding_make_boxes(boxes, num_devices, out);
 }
 
-static rlo_status draw_tiles(test_random *random,
-                             int32_t rank,
-                             int64_t num_devices,
-                             bool may_be_unreduced,
-                             rlo_sharding **out) {
+static rlo_status draw_tiles(test_random *random, int32_t rank, int64_t num_devices,
+                             bool may_be_unreduced, rlo_sharding **out) {
   static int64_t devices[TEST_MAX_DEVICES];
   rlo_sharding_tiles tiles = {.rank = rank, .devices = devices};
   for (int32_t d = 0; d < rank; ++d) {
@@ -43,9 +38,8 @@ static rlo_status draw_tiles(test_random *random,
   tiles.num_subgroups = (int32_t)test_random_in(random, rank == 0, 2);
   for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
     tiles.subgroups[k].count = 1;
-    tiles.subgroups[k].kind = may_be_unreduced && below(random, 3) == 0
-                                  ? RLO_SHARDING_UNREDUCED
-                                  : RLO_SHARDING_REPLICATED;
+    tiles.subgroups[k].kind = may_be_unreduced && below(random, 3) == 0 ? RLO_SHARDING_UNREDUCED
+                                                                        : RLO_SHARDING_REPLICATED;
   }
   int64_t rest = num_devices;
   for (int64_t prime = 2; rest > 1; ++prime) {
@@ -66,11 +60,8 @@ static rlo_status draw_tiles(test_random *random,
   return rlo_sharding_make_tiled(&tiles, out);
 }
 
-rlo_status test_random_sharding(test_random *random,
-                                const rlo_shape *shape,
-                                int64_t num_devices,
-                                bool may_be_unreduced,
-                                rlo_sharding **out) {
+rlo_status test_random_sharding(test_random *random, const rlo_shape *shape, int64_t num_devices,
+                                bool may_be_unreduced, rlo_sharding **out) {
   enum { REPLICATED, MAXIMAL, SLABS, UNREDUCED, NUM_KINDS = 8 };
 
   int64_t kind = num_devices == 1 ? REPLICATED : below(random, NUM_KINDS);
@@ -90,15 +81,11 @@ rlo_status test_random_sharding(test_random *random,
 }
 
 int64_t test_count_addends(const rlo_sharding *sharding, int64_t num_devices) {
-  int64_t count = rlo_sharding_get_kind(sharding) == RLO_SHARDING_UNREDUCED
-                      ? num_devices
-                      : 1;
+  int64_t count = rlo_sharding_get_kind(sharding) == RLO_SHARDING_UNREDUCED ? num_devices : 1;
   rlo_sharding_tiles tiles;
   if (rlo_sharding_get_tiles(sharding, &tiles) == RLO_OK) {
     for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
-      count *= tiles.subgroups[k].kind == RLO_SHARDING_UNREDUCED
-                   ? tiles.subgroups[k].count
-                   : 1;
+      count *= tiles.subgroups[k].kind == RLO_SHARDING_UNREDUCED ? tiles.subgroups[k].count : 1;
     }
   }
   return count;
@@ -107,8 +94,7 @@ int64_t test_count_addends(const rlo_sharding *sharding, int64_t num_devices) {
 int64_t test_addend_of(const rlo_sharding *sharding, int64_t device) {
   rlo_sharding_tiles tiles;
   if (rlo_sharding_get_tiles(sharding, &tiles) != RLO_OK) {
-    bool is_unreduced =
-        rlo_sharding_get_kind(sharding) == RLO_SHARDING_UNREDUCED;
+    bool is_unreduced = rlo_sharding_get_kind(sharding) == RLO_SHARDING_UNREDUCED;
     return is_unreduced ? device : 0;
   }
   int64_t cell = 0;

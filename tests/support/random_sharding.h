@@ -11,11 +11,8 @@ enum { TEST_MAX_DEVICES = 4096 };
  *  `num_devices` of 1 to TEST_MAX_DEVICES devices: copies, summands where
  *  `may_be_unreduced`, empty tiles and boxes. The caller releases it. Returns
  *  what making it returned: programs without Check draw too. */
-rlo_status test_random_sharding(test_random *random,
-                                const rlo_shape *shape,
-                                int64_t num_devices,
-                                bool may_be_unreduced,
-                                rlo_sharding **out);
+rlo_status test_random_sharding(test_random *random, const rlo_shape *shape, int64_t num_devices,
+                                bool may_be_unreduced, rlo_sharding **out);
 
 /** Which summand of an array a device holds, from 0. */
 int64_t test_addend_of(const rlo_sharding *sharding, int64_t device);

@@ -10,9 +10,7 @@
 #include "support/factors.h"
 
 /** Sets the base and the bytes of one side. */
-static int64_t place(const rlo_problem *problem,
-                     rlo_form *form,
-                     int64_t unit_bytes) {
+static int64_t place(const rlo_problem *problem, rlo_form *form, int64_t unit_bytes) {
   int64_t last = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t span = form->axis[a] * (problem->extents[a] - 1);
@@ -22,18 +20,14 @@ static int64_t place(const rlo_problem *problem,
   return (last + 1) * unit_bytes;
 }
 
-void test_sum_make(rlo_dtype src_type,
-                   rlo_dtype dst_type,
-                   const test_sum_axis *axes,
-                   int32_t num_axes,
-                   rlo_problem *out) {
+void test_sum_make(rlo_dtype src_type, rlo_dtype dst_type, const test_sum_axis *axes,
+                   int32_t num_axes, rlo_problem *out) {
   memset(out, 0, sizeof *out);
   out->update = RLO_UPDATE_COMBINE;
   out->unit_bits = rlo_dtype_storage_bits(src_type);
-  out->arithmetic =
-      (rlo_arithmetic){.src_type = src_type,
-                       .dst_type = dst_type,
-                       .dst_unit_bits = rlo_dtype_storage_bits(dst_type)};
+  out->arithmetic = (rlo_arithmetic){.src_type = src_type,
+                                     .dst_type = dst_type,
+                                     .dst_unit_bits = rlo_dtype_storage_bits(dst_type)};
   out->num_axes = num_axes;
   for (int32_t a = 0; a < num_axes; ++a) {
     out->extents[a] = axes[a].extent;
@@ -74,10 +68,7 @@ static int64_t random_length(test_random *random, int64_t points) {
   return length;
 }
 
-void test_random_sum(test_random *random,
-                     rlo_dtype src_type,
-                     rlo_dtype dst_type,
-                     int64_t points,
+void test_random_sum(test_random *random, rlo_dtype src_type, rlo_dtype dst_type, int64_t points,
                      rlo_problem *out) {
   test_sum_axis axes[4];
   int32_t num_axes = 0;
@@ -92,8 +83,7 @@ void test_random_sum(test_random *random,
     case 1: /* along rows, read backwards now and then */
       length = length / cells + 1;
       axes[num_axes++] = (test_sum_axis){cells, length + gap, 1 + gap};
-      axes[num_axes++] =
-          (test_sum_axis){length, test_random_once_in(random, 4) ? -1 : 1, 0};
+      axes[num_axes++] = (test_sum_axis){length, test_random_once_in(random, 4) ? -1 : 1, 0};
       break;
     case 2: /* down columns */
       cells = test_random_in(random, 1, 40);
@@ -120,15 +110,11 @@ void test_random_sum(test_random *random,
   test_sum_make(src_type, dst_type, axes, num_axes, out);
   if (test_random_once_in(random, 3)) {
     double alpha = (double)test_random_in(random, -3, 3);
-    test_set_factors(
-        &out->arithmetic, alpha, (double)test_random_in(random, -2, 2));
+    test_set_factors(&out->arithmetic, alpha, (double)test_random_in(random, -2, 2));
   }
 }
 
-void test_sum_fill(test_random *random,
-                   rlo_dtype dtype,
-                   int64_t bytes,
-                   uint8_t *memory) {
+void test_sum_fill(test_random *random, rlo_dtype dtype, int64_t bytes, uint8_t *memory) {
   rlo_dtype part = rlo__arithmetic_part(dtype);
   int64_t part_bytes = rlo_dtype_storage_bits(part) / 8;
   int32_t value_bits = rlo_dtype_value_bits(part);

@@ -42,8 +42,8 @@ rlo_shape_tree *test_random_tree(test_random *random, int64_t most) {
     }
     int64_t taken = test_random_in(random, is_full ? 1 : 0, count);
     rlo_shape_tree *tuple = NULL;
-    expect_ok(rlo_shape_tree_make_tuple(
-        (const rlo_shape_tree *const *)parts + count - taken, taken, &tuple));
+    expect_ok(rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)parts + count - taken, taken,
+                                        &tuple));
     for (; taken > 0; --taken) {
       rlo_shape_tree_release(parts[--count]);
     }

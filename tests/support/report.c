@@ -34,16 +34,12 @@ void expect_report_written(const test_report *report, size_t bytes) {
   free(out);
 }
 
-void expect_report_refused(const test_report *report,
-                           size_t bytes,
-                           const char *message) {
+void expect_report_refused(const test_report *report, size_t bytes, const char *message) {
   unsigned char *out = test_guarded_make(report->bytes);
   memcpy(out, &bytes, sizeof bytes);
   ck_assert_int_eq(report->write(out), RLO_INVALID_ARGUMENT);
-  ck_assert_msg(
-      strncmp(rlo_error_last()->message, message, strlen(message)) == 0,
-      "%s",
-      rlo_error_last()->message);
+  ck_assert_msg(strncmp(rlo_error_last()->message, message, strlen(message)) == 0, "%s",
+                rlo_error_last()->message);
   expect_guard(out, sizeof bytes, report->bytes);
   free(out);
 }
@@ -55,13 +51,10 @@ void expect_report_fits(const test_report *report) {
   const size_t unknown[] = {0, sizeof(size_t) - 1, report->bytes + 8};
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; ++i) {
     char message[200];
-    (void)snprintf(message,
-                   sizeof message,
+    (void)snprintf(message, sizeof message,
                    "struct_size of the %s is %zu; this library knows %zu "
                    "bytes: begin with ",
-                   report->name,
-                   unknown[i],
-                   report->bytes);
+                   report->name, unknown[i], report->bytes);
     expect_report_refused(report, unknown[i], message);
   }
 }

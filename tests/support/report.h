@@ -23,9 +23,7 @@ void expect_report_fits(const test_report *report);
 /** Expects what expect_report_fits does, for one size, which is written, or
  * refused. */
 void expect_report_written(const test_report *report, size_t bytes);
-void expect_report_refused(const test_report *report,
-                           size_t bytes,
-                           const char *message);
+void expect_report_refused(const test_report *report, size_t bytes, const char *message);
 
 /** Memory of `bytes` that nobody wrote yet, and more after it, to be freed. */
 unsigned char *test_guarded_make(size_t bytes);

@@ -47,10 +47,7 @@ const char *test_text_of(const rlo_shape *shape) {
 
 void test_expect_shape(const rlo_shape *shape, const char *text) {
   rlo_shape expected = test_shape_of(text);
-  ck_assert_msg(rlo_shape_equal(shape, &expected),
-                "%s, not %s",
-                test_text_of(shape),
-                text);
+  ck_assert_msg(rlo_shape_equal(shape, &expected), "%s, not %s", test_text_of(shape), text);
 }
 
 int64_t test_slots_of(const rlo_shape *shape) {

@@ -73,13 +73,11 @@ static bool check_names(const char *file, char **tests, int num_tests) {
   for (int t = 0; t < num_tests; ++t) {
     bool has_test = false;
     for (const test_suite_entry *e = entries; e != NULL; e = e->next) {
-      has_test =
-          has_test || (e->kind == TEST_SUITE_TEST && is_of_file(e, file) &&
-                       strcmp(e->test.name, tests[t]) == 0);
+      has_test = has_test || (e->kind == TEST_SUITE_TEST && is_of_file(e, file) &&
+                              strcmp(e->test.name, tests[t]) == 0);
     }
     if (!has_test) {
-      fprintf(
-          stderr, "%s has no test named '%s'; see --list\n", file, tests[t]);
+      fprintf(stderr, "%s has no test named '%s'; see --list\n", file, tests[t]);
       return false;
     }
   }
@@ -88,10 +86,7 @@ static bool check_names(const char *file, char **tests, int num_tests) {
 
 /** Applies an entry to its file's case; a test only if it is among `tests`,
  *  num_tests 0 for all. */
-static void add_entry(TCase *tcase,
-                      SRunner *runner,
-                      const test_suite_entry *entry,
-                      char **tests,
+static void add_entry(TCase *tcase, SRunner *runner, const test_suite_entry *entry, char **tests,
                       int num_tests) {
   if (entry->is_on_device || entry->kind == TEST_SUITE_NO_FORK) {
     srunner_set_fork_status(runner, CK_NOFORK);
@@ -99,17 +94,14 @@ static void add_entry(TCase *tcase,
   switch (entry->kind) {
     case TEST_SUITE_TEST:
       if (num_tests == 0 || is_among(entry->test.name, tests, num_tests)) {
-        tcase_add_loop_test(
-            tcase, &entry->test, entry->loop_first, entry->loop_end);
+        tcase_add_loop_test(tcase, &entry->test, entry->loop_first, entry->loop_end);
       }
       break;
     case TEST_SUITE_FIXTURE:
-      tcase_add_checked_fixture(
-          tcase, entry->fixture_begin, entry->fixture_end);
+      tcase_add_checked_fixture(tcase, entry->fixture_begin, entry->fixture_end);
       break;
     case TEST_SUITE_FILE_FIXTURE:
-      tcase_add_unchecked_fixture(
-          tcase, entry->fixture_begin, entry->fixture_end);
+      tcase_add_unchecked_fixture(tcase, entry->fixture_begin, entry->fixture_end);
       break;
     case TEST_SUITE_TIMEOUT:
       tcase_set_timeout(tcase, entry->seconds);
@@ -121,11 +113,7 @@ static void add_entry(TCase *tcase,
 
 /** Runs a file with a runner of its own, since whether to fork is a runner's
  *  property. Adds to the counts of tests. */
-static void run_file(const char *file,
-                     char **tests,
-                     int num_tests,
-                     int *num_run,
-                     int *num_failed) {
+static void run_file(const char *file, char **tests, int num_tests, int *num_run, int *num_failed) {
   Suite *suite = suite_create(file);
   TCase *tcase = tcase_create(file);
   suite_add_tcase(suite, tcase);

@@ -32,43 +32,33 @@
 #define RLO_TEST(fact) RLO_LOOP_TEST(fact, 0, 1)
 
 /** Defines a test that runs for each `_i` of first <= _i < end. */
-#define RLO_LOOP_TEST(fact, first, end)                          \
-  static void fact(int _i);                                      \
-  TEST_SUITE_REGISTER(fact,                                      \
-                      .kind = TEST_SUITE_TEST,                   \
-                      .test = {#fact, fact, __FILE__, __LINE__}, \
-                      .loop_first = (int)(first),                \
-                      .loop_end = (int)(end))                    \
+#define RLO_LOOP_TEST(fact, first, end)                                                         \
+  static void fact(int _i);                                                                     \
+  TEST_SUITE_REGISTER(fact, .kind = TEST_SUITE_TEST, .test = {#fact, fact, __FILE__, __LINE__}, \
+                      .loop_first = (int)(first), .loop_end = (int)(end))                       \
   static void fact(int _i CK_ATTRIBUTE_UNUSED)
 
 /** Defines a test that runs for each index `_i` of an array. */
-#define RLO_TABLE_TEST(fact, table) \
-  RLO_LOOP_TEST(fact, 0, sizeof(table) / sizeof((table)[0]))
+#define RLO_TABLE_TEST(fact, table) RLO_LOOP_TEST(fact, 0, sizeof(table) / sizeof((table)[0]))
 
 /** Calls `setup` before and `teardown` after each test of this file, in the
  *  test's process; each may be NULL. */
-#define RLO_FIXTURE(setup, teardown)              \
-  TEST_SUITE_REGISTER(test_suite_fixture,         \
-                      .kind = TEST_SUITE_FIXTURE, \
-                      .fixture_begin = (setup),   \
-                      .fixture_end = (teardown))  \
+#define RLO_FIXTURE(setup, teardown)                                                            \
+  TEST_SUITE_REGISTER(test_suite_fixture, .kind = TEST_SUITE_FIXTURE, .fixture_begin = (setup), \
+                      .fixture_end = (teardown))                                                \
   _Static_assert(true, "")
 
 /** Calls `setup` before the first and `teardown` after the last test of this
  *  file, in the process that forks the tests. */
-#define RLO_FILE_FIXTURE(setup, teardown)              \
-  TEST_SUITE_REGISTER(test_suite_file_fixture,         \
-                      .kind = TEST_SUITE_FILE_FIXTURE, \
-                      .fixture_begin = (setup),        \
-                      .fixture_end = (teardown))       \
+#define RLO_FILE_FIXTURE(setup, teardown)                                       \
+  TEST_SUITE_REGISTER(test_suite_file_fixture, .kind = TEST_SUITE_FILE_FIXTURE, \
+                      .fixture_begin = (setup), .fixture_end = (teardown))      \
   _Static_assert(true, "")
 
 /** Limits each test of this file to `seconds`, which Check multiplies with
  *  CK_TIMEOUT_MULTIPLIER. */
-#define RLO_TIMEOUT(limit_seconds)                \
-  TEST_SUITE_REGISTER(test_suite_timeout,         \
-                      .kind = TEST_SUITE_TIMEOUT, \
-                      .seconds = (limit_seconds)) \
+#define RLO_TIMEOUT(limit_seconds)                                                                \
+  TEST_SUITE_REGISTER(test_suite_timeout, .kind = TEST_SUITE_TIMEOUT, .seconds = (limit_seconds)) \
   _Static_assert(true, "")
 
 /** Runs the tests of this file in one process. */
@@ -112,13 +102,12 @@ int test_suite_run(int argc, char **argv);
 #define TEST_SUITE_IS_ON_DEVICE false
 #endif
 
-#define TEST_SUITE_REGISTER(name, ...)                                       \
-  __attribute__((constructor)) static void name##_register(void) {           \
-    static test_suite_entry registered;                                      \
-    registered = (test_suite_entry){.path = __FILE__,                        \
-                                    .is_on_device = TEST_SUITE_IS_ON_DEVICE, \
-                                    __VA_ARGS__};                            \
-    test_suite_add(&registered);                                             \
+#define TEST_SUITE_REGISTER(name, ...)                                           \
+  __attribute__((constructor)) static void name##_register(void) {               \
+    static test_suite_entry registered;                                          \
+    registered = (test_suite_entry){                                             \
+        .path = __FILE__, .is_on_device = TEST_SUITE_IS_ON_DEVICE, __VA_ARGS__}; \
+    test_suite_add(&registered);                                                 \
   }
 
 #endif

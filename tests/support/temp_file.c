@@ -29,9 +29,7 @@ int temp_file_reopen(int fd, int flags) {
 
 void temp_folder_make(char path[TEMP_FOLDER_CHARS]) {
   bool has_memory = access("/dev/shm", W_OK | X_OK) == 0;
-  (void)snprintf(path,
-                 TEMP_FOLDER_CHARS,
-                 "%s/relayout_test_XXXXXX",
+  (void)snprintf(path, TEMP_FOLDER_CHARS, "%s/relayout_test_XXXXXX",
                  has_memory ? "/dev/shm" : "/tmp");
   ck_assert_ptr_nonnull(mkdtemp(path));
 }
@@ -62,10 +60,7 @@ void temp_folder_clear(const char *path) {
   (void)walk(path, true);
 }
 
-static int remove_item(const char *path,
-                       const struct stat *st,
-                       int kind,
-                       struct FTW *level) {
+static int remove_item(const char *path, const struct stat *st, int kind, struct FTW *level) {
   (void)st;
   (void)kind;
   (void)level;

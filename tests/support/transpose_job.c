@@ -28,9 +28,7 @@ void transpose_service_close(rlo_service *service) {
   ck_assert_int_eq(rlo__alloc_live_count(), live_before);
 }
 
-void transpose_job_init(transpose_job *t,
-                        test_storage_kind src,
-                        test_storage_kind dst) {
+void transpose_job_init(transpose_job *t, test_storage_kind src, test_storage_kind dst) {
   static const int32_t permutation[] = {1, 0};
   memset(t, 0, sizeof *t);
   rlo_shape from = test_shape_of("f32[48,80]");
@@ -48,20 +46,18 @@ void transpose_job_init(transpose_job *t,
   watched_storage_init(&t->dst, dst, values, sizeof values, NULL);
 }
 
-rlo_job_estimate transpose_job_take_two_passes(transpose_job *t,
-                                               int32_t io_threads) {
+rlo_job_estimate transpose_job_take_two_passes(transpose_job *t, int32_t io_threads) {
   rlo_service_options of_service = RLO_SERVICE_OPTIONS_INIT;
   of_service.io_threads = io_threads;
   rlo_job_estimate e = RLO_JOB_ESTIMATE_INIT;
-  rlo_storage_traits traits[2] = {RLO_STORAGE_TRAITS_INIT,
-                                  RLO_STORAGE_TRAITS_INIT};
+  rlo_storage_traits traits[2] = {RLO_STORAGE_TRAITS_INIT, RLO_STORAGE_TRAITS_INIT};
   traits[0].bytes = t->problem.src_bytes;
   traits[1].bytes = INT64_MAX;
   t->options.host_memory_bytes = 6144;
   t->options.passes = 2;
   t->options.scratch_bytes = INT64_MAX;
-  expect_ok(rlo_job_estimate_make(
-      &t->problem, &traits[0], &traits[1], &of_service, &t->options, &e));
+  expect_ok(
+      rlo_job_estimate_make(&t->problem, &traits[0], &traits[1], &of_service, &t->options, &e));
   t->options.scratch_bytes = e.scratch_bytes;
   test_storage_kind kind = t->dst.kind;
   int64_t bytes = t->dst.bytes + e.scratch_bytes;
@@ -74,11 +70,7 @@ rlo_job_estimate transpose_job_take_two_passes(transpose_job *t,
 }
 
 void transpose_job_submit(transpose_job *t, rlo_service *service) {
-  expect_ok(rlo_service_submit(service,
-                               &t->problem,
-                               t->src.storage,
-                               t->dst.storage,
-                               &t->options,
+  expect_ok(rlo_service_submit(service, &t->problem, t->src.storage, t->dst.storage, &t->options,
                                &t->job));
 }
 
@@ -104,21 +96,14 @@ void transpose_job_expect(transpose_job *t) {
   rlo__free(values);
 }
 
-void transpose_job_expect_failure(transpose_job *t,
-                                  rlo_status status,
-                                  const char *words) {
+void transpose_job_expect_failure(transpose_job *t, rlo_status status, const char *words) {
   expect_ok(rlo_job_wait(t->job, -1, NULL));
   rlo_status got = rlo_job_result(t->job);
-  ck_assert_msg(
-      got == status &&
-          strncmp(rlo_error_last()->message, words, strlen(words)) == 0,
-      "%s: %s",
-      rlo_status_name(got),
-      rlo_error_last()->message);
+  ck_assert_msg(got == status && strncmp(rlo_error_last()->message, words, strlen(words)) == 0,
+                "%s: %s", rlo_status_name(got), rlo_error_last()->message);
   ck_assert_int_eq(rlo_error_last()->status, status);
   rlo_job_info info = transpose_job_info(t);
-  ck_assert_int_eq(
-      info.state, status == RLO_CANCELLED ? RLO_JOB_CANCELLED : RLO_JOB_FAILED);
+  ck_assert_int_eq(info.state, status == RLO_CANCELLED ? RLO_JOB_CANCELLED : RLO_JOB_FAILED);
   ck_assert_int_eq(info.status, status);
 }
 

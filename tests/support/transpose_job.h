@@ -25,21 +25,16 @@ rlo_service *transpose_service_open(int32_t io_threads);
  *  since it was opened. */
 void transpose_service_close(rlo_service *service);
 
-void transpose_job_init(transpose_job *t,
-                        test_storage_kind src,
-                        test_storage_kind dst);
+void transpose_job_init(transpose_job *t, test_storage_kind src, test_storage_kind dst);
 /** Makes it a job of two passes, in some KiB of memory, with room behind its
  *  destination. Returns what it is expected to do. */
-rlo_job_estimate transpose_job_take_two_passes(transpose_job *t,
-                                               int32_t io_threads);
+rlo_job_estimate transpose_job_take_two_passes(transpose_job *t, int32_t io_threads);
 void transpose_job_submit(transpose_job *t, rlo_service *service);
 rlo_job_info transpose_job_info(const transpose_job *t);
 /** Waits for the end, which is that of a job that was done. */
 void transpose_job_expect(transpose_job *t);
 /** Waits for the end, and expects this status and these first words. */
-void transpose_job_expect_failure(transpose_job *t,
-                                  rlo_status status,
-                                  const char *words);
+void transpose_job_expect_failure(transpose_job *t, rlo_status status, const char *words);
 void transpose_job_deinit(transpose_job *t);
 
 #endif

@@ -18,8 +18,7 @@ static const struct {
 } widths[] = {{1, "u8"}, {2, "u16"}, {4, "f32"}, {8, "f64"}, {16, "c128"}};
 
 int test_num_user_arrays(void) {
-  return getenv("RELAYOUT_TEST_ALL") == NULL ? TEST_USER_ARRAYS
-                                             : TEST_ALL_USER_ARRAYS;
+  return getenv("RELAYOUT_TEST_ALL") == NULL ? TEST_USER_ARRAYS : TEST_ALL_USER_ARRAYS;
 }
 
 static const char *dtype_of(int64_t bytes) {
@@ -33,18 +32,12 @@ static const char *dtype_of(int64_t bytes) {
 static void describe(const test_user_array *a, char *out, size_t capacity) {
   int at = snprintf(out, capacity, "%s[", dtype_of(a->element_bytes));
   for (int32_t k = 0; k < a->rank; ++k) {
-    at += snprintf(out + at,
-                   capacity - (size_t)at,
-                   "%s%lld",
-                   k == 0 ? "" : ",",
+    at += snprintf(out + at, capacity - (size_t)at, "%s%lld", k == 0 ? "" : ",",
                    (long long)a->dims[k]);
   }
   at += snprintf(out + at, capacity - (size_t)at, "] --perm ");
   for (int32_t k = 0; k < a->rank; ++k) {
-    at += snprintf(out + at,
-                   capacity - (size_t)at,
-                   "%s%d",
-                   k == 0 ? "" : ",",
+    at += snprintf(out + at, capacity - (size_t)at, "%s%d", k == 0 ? "" : ",",
                    (int)a->permutation[k]);
   }
 }
@@ -52,13 +45,9 @@ static void describe(const test_user_array *a, char *out, size_t capacity) {
 static void lower(test_user_array *a) {
   char text[2][160];
   for (int side = 0; side < 2; ++side) {
-    int at =
-        snprintf(text[side], sizeof *text, "%s[", dtype_of(a->element_bytes));
+    int at = snprintf(text[side], sizeof *text, "%s[", dtype_of(a->element_bytes));
     for (int32_t k = 0; k < a->rank; ++k) {
-      at += snprintf(text[side] + at,
-                     sizeof *text - (size_t)at,
-                     "%s%lld",
-                     k == 0 ? "" : ",",
+      at += snprintf(text[side] + at, sizeof *text - (size_t)at, "%s%lld", k == 0 ? "" : ",",
                      (long long)a->dims[side == 0 ? k : a->permutation[k]]);
     }
     snprintf(text[side] + at, sizeof *text - (size_t)at, "]");
@@ -69,9 +58,7 @@ static void lower(test_user_array *a) {
   a->total_bytes = a->problem.src_bytes;
 }
 
-void test_user_array_set(test_user_array *a,
-                         const char *dims,
-                         const char *permutation,
+void test_user_array_set(test_user_array *a, const char *dims, const char *permutation,
                          int64_t element_bytes) {
   *a = (test_user_array){.element_bytes = element_bytes};
   for (char *end; *dims != '\0'; dims = *end == ',' ? end + 1 : end) {
@@ -127,9 +114,7 @@ void test_user_array_fill(const test_user_array *a, uint8_t *src) {
 }
 
 /* By lengths that the compiler knows: there are some 10^8 elements. */
-static bool is_value(const uint8_t *at,
-                     const uint64_t value[2],
-                     int64_t bytes) {
+static bool is_value(const uint8_t *at, const uint64_t value[2], int64_t bytes) {
   switch (bytes) {
     case 1:
       return memcmp(at, value, 1) == 0;
@@ -144,9 +129,7 @@ static bool is_value(const uint8_t *at,
   }
 }
 
-void test_user_array_expect(const test_user_array *a,
-                            const uint8_t *dst,
-                            const char *who) {
+void test_user_array_expect(const test_user_array *a, const uint8_t *dst, const char *who) {
   int64_t steps[4];
   int64_t index[4] = {0};
   int64_t element = 0;

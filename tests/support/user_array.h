@@ -22,9 +22,7 @@ enum { TEST_USER_ARRAYS = 40, TEST_ALL_USER_ARRAYS = 2000 };
 int test_num_user_arrays(void);
 
 /** Lowers a transposition; dims and permutation as "4097,1024" and "1,0". */
-void test_user_array_set(test_user_array *a,
-                         const char *dims,
-                         const char *permutation,
+void test_user_array_set(test_user_array *a, const char *dims, const char *permutation,
                          int64_t element_bytes);
 
 /** Draws one of 4 to 40 MiB: rank 2 to 4, elements of 1 to 16 bytes, sizes
@@ -36,8 +34,6 @@ void test_user_array_fill(const test_user_array *a, uint8_t *src);
 
 /** Fails the test unless `dst` is the source transposed; says how to repeat it.
  */
-void test_user_array_expect(const test_user_array *a,
-                            const uint8_t *dst,
-                            const char *who);
+void test_user_array_expect(const test_user_array *a, const uint8_t *dst, const char *who);
 
 #endif

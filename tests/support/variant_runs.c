@@ -12,32 +12,25 @@ void test_variant_run(const test_device *device, const test_variant_case *c) {
   int32_t permutation[RLO_MAX_RANK];
   test_pair_shapes(c->pair, test_dtypes[c->width], &src, &dst, permutation);
   int64_t element_bytes = (int64_t)1 << c->width;
-  const test_case run = {
-      .src = &src,
-      .dst = &dst,
-      .permutation = permutation,
-      .family = c->family->name,
-      .device_class = c->family->device_class,
-      .schedule = c->schedule->name,
-      .src_shift_bytes = c->is_aligned ? 0 : element_bytes,
-      .dst_shift_bytes = c->is_aligned ? 0 : 3 * element_bytes};
+  const test_case run = {.src = &src,
+                         .dst = &dst,
+                         .permutation = permutation,
+                         .family = c->family->name,
+                         .device_class = c->family->device_class,
+                         .schedule = c->schedule->name,
+                         .src_shift_bytes = c->is_aligned ? 0 : element_bytes,
+                         .dst_shift_bytes = c->is_aligned ? 0 : 3 * element_bytes};
   ck_assert_int_eq(test_device_run(device, &run, NULL), TEST_RAN);
 }
 
-void test_variants_run(const test_device *device,
-                       const test_cover *cover,
-                       int32_t min_variants,
+void test_variants_run(const test_device *device, const test_cover *cover, int32_t min_variants,
                        int32_t stride) {
   static test_variant_case cases[MAX_CASES];
   static test_variant_set sets[MAX_CASES];
   test_variant_set reached;
   test_variant_set ran = {{0}};
-  int32_t count = test_variants_cover(rlo_context_device_info(device->context),
-                                      cover,
-                                      cases,
-                                      sets,
-                                      MAX_CASES,
-                                      &reached);
+  int32_t count = test_variants_cover(rlo_context_device_info(device->context), cover, cases, sets,
+                                      MAX_CASES, &reached);
   test_variant_set optimised = {{0}};
   int32_t num_optimised = 0;
   for (int32_t n = 0; n < count; n += stride) {
@@ -60,9 +53,7 @@ void test_variants_run(const test_device *device,
       printf("not for this device: %s\n", test_variant_name(n));
     }
   }
-  printf("%d cases for %d variants, %d optimised\n",
-         (int)count,
-         (int)num_reached,
+  printf("%d cases for %d variants, %d optimised\n", (int)count, (int)num_reached,
          (int)num_optimised);
   ck_assert_int_ge(num_reached, min_variants);
   if (stride == 1) {

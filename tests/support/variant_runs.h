@@ -13,9 +13,7 @@
  * @param stride        run one case in so many; then nothing is asserted of
  *                      those that have not run.
  */
-void test_variants_run(const test_device *device,
-                       const test_cover *cover,
-                       int32_t min_variants,
+void test_variants_run(const test_device *device, const test_cover *cover, int32_t min_variants,
                        int32_t stride);
 
 /** Run one case; the test fails if a byte is wrong or the family refuses. */

@@ -36,16 +36,10 @@ const char *test_variant_name(int32_t number) {
     number -= numbers_of(&test_constants[n]);
   }
   const test_constant *c = &test_constants[n];
-  int length = snprintf(name,
-                        sizeof name,
-                        "%s %s=%lld",
-                        c->kernel_file,
-                        c->name,
+  int length = snprintf(name, sizeof name, "%s %s=%lld", c->kernel_file, c->name,
                         (long long)c->values[number % c->num_values]);
   if (c->is_per_unit && length > 0) {
-    snprintf(name + length,
-             sizeof name - (size_t)length,
-             ", units of %d bytes",
+    snprintf(name + length, sizeof name - (size_t)length, ", units of %d bytes",
              1 << number / c->num_values);
   }
   return name;
@@ -55,8 +49,7 @@ bool test_variant_set_has(const test_variant_set *set, int32_t number) {
   return (set->words[number / 64] >> (number % 64) & 1) != 0;
 }
 
-int32_t test_variant_set_count_new(const test_variant_set *set,
-                                   const test_variant_set *beside) {
+int32_t test_variant_set_count_new(const test_variant_set *set, const test_variant_set *beside) {
   int32_t count = 0;
   for (size_t w = 0; w < sizeof set->words / sizeof set->words[0]; ++w) {
     count += __builtin_popcountll(set->words[w] & ~beside->words[w]);
@@ -64,8 +57,7 @@ int32_t test_variant_set_count_new(const test_variant_set *set,
   return count;
 }
 
-void test_variant_set_add(test_variant_set *set,
-                          const test_variant_set *other) {
+void test_variant_set_add(test_variant_set *set, const test_variant_set *other) {
   for (size_t w = 0; w < sizeof set->words / sizeof set->words[0]; ++w) {
     set->words[w] |= other->words[w];
   }
@@ -100,9 +92,7 @@ static int64_t read_value(test_reading how, int64_t value, int64_t unit_bytes) {
   return value;
 }
 
-static bool is_constant(const test_constant *c,
-                        const char *file,
-                        const char *name) {
+static bool is_constant(const test_constant *c, const char *file, const char *name) {
   return strcmp(c->name, name) == 0 && strcmp(c->kernel_file, file) == 0;
 }
 
@@ -124,10 +114,7 @@ static int32_t find_constant(const char *file, const char *name, int32_t nth) {
 
 /* The number of the variant that a launch's nth constant makes; -1: nothing to
  * tell, -2: not declared. */
-static int32_t find_number(const char *file,
-                           const char *name,
-                           int32_t nth,
-                           int64_t value,
+static int32_t find_number(const char *file, const char *name, int32_t nth, int64_t value,
                            int64_t unit_bytes) {
   const int32_t found = find_constant(file, name, nth);
   if (found == test_num_constants) {
@@ -157,14 +144,11 @@ bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set) {
   for (int32_t d = 0; d < launch->num_defines; ++d) {
     const rlo__define *define = &launch->defines[d];
     int64_t value = define->count > 0 ? launch->numbers[define->first] : 0;
-    int32_t number =
-        find_number(launch->kernel_file, define->name, d, value, unit_bytes);
+    int32_t number = find_number(launch->kernel_file, define->name, d, value, unit_bytes);
     if (number == -2) {
       if (!test_thresholds_are_low()) {
-        printf("tests/support/variants_table.c does not declare %s %s=%lld\n",
-               launch->kernel_file,
-               define->name,
-               (long long)value);
+        printf("tests/support/variants_table.c does not declare %s %s=%lld\n", launch->kernel_file,
+               define->name, (long long)value);
       }
       return false;
     }
@@ -178,11 +162,8 @@ bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set) {
 /* -------------------------------------------------------------------- cases */
 
 /** False if the family refuses the problem. */
-static bool plan_case(const rlo_device_info *device,
-                      const rlo_problem *problem,
-                      const test_variant_case *c,
-                      test_variant_fn fn,
-                      void *payload) {
+static bool plan_case(const rlo_device_info *device, const rlo_problem *problem,
+                      const test_variant_case *c, test_variant_fn fn, void *payload) {
   static rlo_problem scratch;
   static rlo__launch launch;
   scratch = *problem;
@@ -192,28 +173,22 @@ static bool plan_case(const rlo_device_info *device,
   options.family = c->family->name;
   options.device_class = c->family->device_class;
   options.schedule = c->schedule->name;
-  rlo_status status = test_plan_choose(
-      &scratch, device, &options, alignment, alignment, NULL, &launch);
+  rlo_status status =
+      test_plan_choose(&scratch, device, &options, alignment, alignment, NULL, &launch);
   if (status == RLO_UNSUPPORTED || rlo_problem_is_empty(&scratch)) {
     return false;
   }
   /* Check writes to a file at each assertion, passed or not. */
   if (status != RLO_OK) {
-    ck_abort_msg("%s to %s by %s: %s",
-                 c->pair->src,
-                 c->pair->dst,
-                 c->family->name,
+    ck_abort_msg("%s to %s by %s: %s", c->pair->src, c->pair->dst, c->family->name,
                  rlo_error_last()->message);
   }
   fn(payload, c, &launch);
   return true;
 }
 
-static void each_of_pair(const rlo_device_info *device,
-                         const test_pair *pair,
-                         test_variant_filter filter,
-                         test_variant_fn fn,
-                         void *payload) {
+static void each_of_pair(const rlo_device_info *device, const test_pair *pair,
+                         test_variant_filter filter, test_variant_fn fn, void *payload) {
   static rlo_problem problem;
   rlo_shape src;
   rlo_shape dst;
@@ -242,11 +217,8 @@ static void each_of_pair(const rlo_device_info *device,
   }
 }
 
-void test_variants_each(const rlo_device_info *device,
-                        bool is_small,
-                        test_variant_filter filter,
-                        test_variant_fn fn,
-                        void *payload) {
+void test_variants_each(const rlo_device_info *device, bool is_small, test_variant_filter filter,
+                        test_variant_fn fn, void *payload) {
   for (int32_t p = 0; p < test_num_pairs; ++p) {
     if (test_pairs[p].is_small || !is_small) {
       each_of_pair(device, &test_pairs[p], filter, fn, payload);
@@ -289,8 +261,7 @@ void test_variant_set_merge(test_variant_set *set, int32_t most_values) {
     for (int32_t k = 0; k < numbers_of(c); ++k) {
       if (!is_width && test_variant_set_has(set, before + k)) {
         int32_t value = k % c->num_values;
-        int32_t number =
-            before + (value < most_values ? value : most_values - 1);
+        int32_t number = before + (value < most_values ? value : most_values - 1);
         merged.words[number / 64] |= UINT64_C(1) << (number % 64);
       }
     }
@@ -320,9 +291,7 @@ static int64_t cost_of(const test_variant_case *c) {
   return elements < MIN_ELEMENTS ? INT32_MAX : elements + COMPILING;
 }
 
-static void note_kind(void *payload,
-                      const test_variant_case *c,
-                      const rlo__launch *launch) {
+static void note_kind(void *payload, const test_variant_case *c, const rlo__launch *launch) {
   kinds *into = payload;
   const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;
@@ -366,9 +335,7 @@ static void note_kind(void *payload,
 
 /* Finds, among the kinds that have a variant, or all where it is -1, the one
  * with most that is new for what it costs; -1: none has anything. */
-static int32_t find_best(const kinds *all,
-                         int32_t variant,
-                         const test_variant_set *reached) {
+static int32_t find_best(const kinds *all, int32_t variant, const test_variant_set *reached) {
   int32_t best = -1;
   int32_t most_new = 0;
   for (int32_t n = 0; n < all->count; ++n) {
@@ -376,8 +343,7 @@ static int32_t find_best(const kinds *all,
       continue;
     }
     int32_t num_new = test_variant_set_count_new(&all->sets[n], reached);
-    if (num_new > 0 &&
-        (best < 0 || num_new * all->costs[best] > most_new * all->costs[n])) {
+    if (num_new > 0 && (best < 0 || num_new * all->costs[best] > most_new * all->costs[n])) {
       most_new = num_new;
       best = n;
     }
@@ -387,8 +353,7 @@ static int32_t find_best(const kinds *all,
 
 /* The variant, of those that are not reached, that the fewest kinds have; -1:
  * all are reached. */
-static int32_t find_rarest(const int32_t *num_holders,
-                           const test_variant_set *reached) {
+static int32_t find_rarest(const int32_t *num_holders, const test_variant_set *reached) {
   int32_t rarest = -1;
   for (int32_t v = 0; v < TEST_MAX_VARIANTS; ++v) {
     if (num_holders[v] > 0 && !test_variant_set_has(reached, v) &&
@@ -428,12 +393,9 @@ static void keep_cover(kinds *all) {
   all->count = count;
 }
 
-int32_t test_variants_cover(const rlo_device_info *device,
-                            const test_cover *cover,
-                            test_variant_case *out_cases,
-                            test_variant_set *out_sets,
-                            int32_t capacity,
-                            test_variant_set *out_reached) {
+int32_t test_variants_cover(const rlo_device_info *device, const test_cover *cover,
+                            test_variant_case *out_cases, test_variant_set *out_sets,
+                            int32_t capacity, test_variant_set *out_reached) {
   static kinds all;
   memset(&all, 0, sizeof all);
   all.cover = cover;

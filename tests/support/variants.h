@@ -31,8 +31,7 @@ const char *test_variant_name(int32_t number);
 bool test_variant_set_has(const test_variant_set *set, int32_t number);
 
 /** How many of `set` are not in `beside`. */
-int32_t test_variant_set_count_new(const test_variant_set *set,
-                                   const test_variant_set *beside);
+int32_t test_variant_set_count_new(const test_variant_set *set, const test_variant_set *beside);
 void test_variant_set_add(test_variant_set *set, const test_variant_set *other);
 
 /** Makes a set one of the first width, without the width itself. Of each
@@ -58,19 +57,15 @@ typedef struct test_variant_case {
 /** True if a case is wanted. */
 typedef bool (*test_variant_filter)(const test_variant_case *c);
 
-typedef void (*test_variant_fn)(void *payload,
-                                const test_variant_case *c,
+typedef void (*test_variant_fn)(void *payload, const test_variant_case *c,
                                 const rlo__launch *launch);
 
 /** Plan every pair of test_pairs, and those that only variants need, by every
  *  family in every schedule in every width, and tell each launch.
  *  @param is_small  only pairs for a simulator.
  *  @param filter  NULL: all. */
-void test_variants_each(const rlo_device_info *device,
-                        bool is_small,
-                        test_variant_filter filter,
-                        test_variant_fn fn,
-                        void *payload);
+void test_variants_each(const rlo_device_info *device, bool is_small, test_variant_filter filter,
+                        test_variant_fn fn, void *payload);
 
 /** How many elements a case moves. */
 int64_t test_variant_case_elements(const test_variant_case *c);
@@ -100,11 +95,8 @@ typedef struct test_cover {
  *  `capacity` is asserted.
  *  @param out_reached  the variants of the cases.
  *  @return how many. */
-int32_t test_variants_cover(const rlo_device_info *device,
-                            const test_cover *cover,
-                            test_variant_case *out_cases,
-                            test_variant_set *out_sets,
-                            int32_t capacity,
-                            test_variant_set *out_reached);
+int32_t test_variants_cover(const rlo_device_info *device, const test_cover *cover,
+                            test_variant_case *out_cases, test_variant_set *out_sets,
+                            int32_t capacity, test_variant_set *out_reached);
 
 #endif

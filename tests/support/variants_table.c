@@ -169,8 +169,7 @@ const test_constant test_constants[] = {
 
 // clang-format on
 
-const int32_t test_num_constants =
-    (int32_t)(sizeof test_constants / sizeof test_constants[0]);
+const int32_t test_num_constants = (int32_t)(sizeof test_constants / sizeof test_constants[0]);
 
 // clang-format off
 const test_pair test_variant_pairs[] = {

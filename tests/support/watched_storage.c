@@ -31,10 +31,7 @@ static void note_range(watched_storage *w, const void *memory, int64_t bytes) {
   }
 }
 
-static rlo_status watch(watched_storage *w,
-                        int64_t offset,
-                        int64_t bytes,
-                        const void *memory) {
+static rlo_status watch(watched_storage *w, int64_t offset, int64_t bytes, const void *memory) {
   int number = atomic_fetch_add(&w->num_calls, 1) + 1;
   if (w->on_call != NULL) {
     w->on_call(w->payload);
@@ -48,17 +45,12 @@ static rlo_status watch(watched_storage *w,
     return rlo_error_set(RLO_INTERNAL, "not in granules");
   }
   if (number == w->fails_at) {
-    return w->fails_silently
-               ? w->failure
-               : rlo_error_set(w->failure, "call %d fails", number);
+    return w->fails_silently ? w->failure : rlo_error_set(w->failure, "call %d fails", number);
   }
   return RLO_OK;
 }
 
-static rlo_status read_now(void *payload,
-                           int64_t offset,
-                           int64_t bytes,
-                           void *into) {
+static rlo_status read_now(void *payload, int64_t offset, int64_t bytes, void *into) {
   watched_storage *w = payload;
   rlo_status status = watch(w, offset, bytes, into);
   if (status == RLO_OK) {
@@ -67,10 +59,7 @@ static rlo_status read_now(void *payload,
   return status;
 }
 
-static rlo_status write_now(void *payload,
-                            int64_t offset,
-                            int64_t bytes,
-                            const void *from) {
+static rlo_status write_now(void *payload, int64_t offset, int64_t bytes, const void *from) {
   watched_storage *w = payload;
   rlo_status status = watch(w, offset, bytes, from);
   if (status == RLO_OK) {
@@ -106,15 +95,12 @@ static rlo_status flush(void *payload) {
   }
   free(taken);
   atomic_fetch_add(&w->num_flushes, 1);
-  return w->flush_failure == RLO_OK
-             ? RLO_OK
-             : rlo_error_set(w->flush_failure, "a flush fails");
+  return w->flush_failure == RLO_OK ? RLO_OK : rlo_error_set(w->flush_failure, "a flush fails");
 }
 
 /* ---------------------------------------------------------------- lifecycle */
 
-static void init_functions(watched_storage *w,
-                           const rlo_storage_traits *traits) {
+static void init_functions(watched_storage *w, const rlo_storage_traits *traits) {
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_now;
   ops.write = write_now;
@@ -132,20 +118,16 @@ static void init_functions(watched_storage *w,
   expect_ok(rlo_storage_create(&ops, w, &made, &w->storage));
 }
 
-static void init_file(watched_storage *w,
-                      const void *content,
-                      const rlo_storage_traits *traits) {
+static void init_file(watched_storage *w, const void *content, const rlo_storage_traits *traits) {
   uint8_t guard[FILE_GUARD_BYTES];
   memset(guard, GUARD, sizeof guard);
   w->fd = temp_file_open();
   w->file_offset = FILE_GUARD_BYTES;
   int64_t end = w->file_offset + w->bytes;
   ck_assert_int_eq(pwrite(w->fd, guard, sizeof guard, 0), FILE_GUARD_BYTES);
-  ck_assert_int_eq(pwrite(w->fd, content, (size_t)w->bytes, w->file_offset),
-                   w->bytes);
+  ck_assert_int_eq(pwrite(w->fd, content, (size_t)w->bytes, w->file_offset), w->bytes);
   ck_assert_int_eq(pwrite(w->fd, guard, sizeof guard, end), FILE_GUARD_BYTES);
-  expect_ok(rlo_storage_from_fd(
-      w->fd, w->file_offset, w->bytes, traits, &w->storage));
+  expect_ok(rlo_storage_from_fd(w->fd, w->file_offset, w->bytes, traits, &w->storage));
 }
 
 static void init_memory(watched_storage *w, const void *content) {
@@ -163,17 +145,13 @@ static void init_memory(watched_storage *w, const void *content) {
   }
 }
 
-void watched_storage_init(watched_storage *w,
-                          test_storage_kind kind,
-                          const void *content,
-                          int64_t bytes,
-                          const rlo_storage_traits *traits) {
+void watched_storage_init(watched_storage *w, test_storage_kind kind, const void *content,
+                          int64_t bytes, const rlo_storage_traits *traits) {
   memset(w, 0, sizeof *w);
   w->kind = kind;
   w->bytes = bytes;
   w->fd = -1;
-  bool has_granules = !watched_storage_is_memory(w) && traits != NULL &&
-                      traits->granule_bytes > 0;
+  bool has_granules = !watched_storage_is_memory(w) && traits != NULL && traits->granule_bytes > 0;
   w->granule_bytes = has_granules ? traits->granule_bytes : 1;
   atomic_init(&w->low, UINTPTR_MAX);
   atomic_init(&w->high, 0);
@@ -191,11 +169,7 @@ void watched_storage_init(watched_storage *w,
 
 static void expect_guard(const uint8_t *guard, size_t bytes, const char *side) {
   for (size_t n = 0; n < bytes; ++n) {
-    ck_assert_msg(guard[n] == GUARD,
-                  "byte %zu of %zu %s the storage was written",
-                  n,
-                  bytes,
-                  side);
+    ck_assert_msg(guard[n] == GUARD, "byte %zu of %zu %s the storage was written", n, bytes, side);
   }
 }
 
@@ -204,8 +178,7 @@ static void get_of_file(const watched_storage *w, void *out_content) {
   int64_t end = w->file_offset + w->bytes;
   ck_assert_int_eq(pread(w->fd, guard, sizeof guard, 0), FILE_GUARD_BYTES);
   expect_guard(guard, sizeof guard, "before");
-  ck_assert_int_eq(pread(w->fd, out_content, (size_t)w->bytes, w->file_offset),
-                   w->bytes);
+  ck_assert_int_eq(pread(w->fd, out_content, (size_t)w->bytes, w->file_offset), w->bytes);
   ck_assert_int_eq(pread(w->fd, guard, sizeof guard, end), FILE_GUARD_BYTES);
   expect_guard(guard, sizeof guard, "behind");
 }

@@ -61,11 +61,8 @@ typedef struct watched_storage {
 } watched_storage;
 
 /** Makes a storage of a copy of `bytes` bytes. Fails the test if it cannot. */
-void watched_storage_init(watched_storage *watched,
-                          test_storage_kind kind,
-                          const void *content,
-                          int64_t bytes,
-                          const rlo_storage_traits *traits);
+void watched_storage_init(watched_storage *watched, test_storage_kind kind, const void *content,
+                          int64_t bytes, const rlo_storage_traits *traits);
 
 /** Copies what a loss of power would leave of one of functions. */
 void watched_storage_get_durable(watched_storage *watched, void *out_content);

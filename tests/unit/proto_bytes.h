@@ -19,8 +19,7 @@
 #define FIELD_100(byte) "\xa0\x06" byte
 
 /** rlo_proto_parse_shape on a copy of the exact size. */
-static inline rlo_status parse_exact_shape(const void *bytes,
-                                           size_t size_bytes,
+static inline rlo_status parse_exact_shape(const void *bytes, size_t size_bytes,
                                            rlo_shape *out_shape) {
   void *copy = test_exact_copy(bytes, size_bytes);
   rlo_status status = rlo_proto_parse_shape(copy, size_bytes, out_shape, NULL);

@@ -40,13 +40,11 @@ static void expect_vjp(const int32_t *dy, const int32_t *wanted, int count) {
   int32_t dx[64] = {0};
   lower();
   for (int32_t n = 0; n < rlo_problem_list_count(problems); ++n) {
-    expect_ok(rlo_problem_adjoint(
-        rlo_problem_list_get(problems, n), RLO_DTYPE_S32, &adjoint));
+    expect_ok(rlo_problem_adjoint(rlo_problem_list_get(problems, n), RLO_DTYPE_S32, &adjoint));
     expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
   }
   for (int k = 0; k < count; ++k) {
-    ck_assert_msg(
-        dx[k] == wanted[k], "dx[%d] is %d, not %d", k, dx[k], wanted[k]);
+    ck_assert_msg(dx[k] == wanted[k], "dx[%d] is %d, not %d", k, dx[k], wanted[k]);
   }
   ck_assert_int_eq(dx[count], 0);
 }
@@ -55,8 +53,7 @@ RLO_TEST(test_adjoint__transpose) {
   begin(DIMS(2, 2, 2), 3);
   expect_ok(rlo_chain_transpose(chain, ENTRIES(2, 1, 0)));
   expect_vjp(ENTRIES(111, 211, 121, 221, 112, 212, 122, 222),
-             ENTRIES(111, 112, 121, 122, 211, 212, 221, 222),
-             8);
+             ENTRIES(111, 112, 121, 122, 211, 212, 221, 222), 8);
 }
 
 RLO_TEST(test_adjoint__pad) {
@@ -68,8 +65,7 @@ RLO_TEST(test_adjoint__pad) {
 RLO_TEST(test_adjoint__pad_of_two) {
   begin(DIMS(2, 2), 2);
   expect_ok(rlo_chain_pad(chain, DIMS(1, 0), DIMS(0, 1), NULL, NULL));
-  expect_vjp(
-      ENTRIES(0, 0, 0, 10, 20, 0, 30, 40, 0), ENTRIES(10, 20, 30, 40), 4);
+  expect_vjp(ENTRIES(0, 0, 0, 10, 20, 0, 30, 40, 0), ENTRIES(10, 20, 30, 40), 4);
 }
 
 RLO_TEST(test_adjoint__interior_pad) {
@@ -86,8 +82,7 @@ RLO_TEST(test_adjoint__mirror_pad_reflect) {
 
 RLO_TEST(test_adjoint__mirror_pad_symmetric) {
   begin(DIMS(3), 1);
-  expect_ok(
-      rlo_chain_mirror_pad(chain, DIMS(2), DIMS(1), RLO_MIRROR_SYMMETRIC));
+  expect_ok(rlo_chain_mirror_pad(chain, DIMS(2), DIMS(1), RLO_MIRROR_SYMMETRIC));
   expect_vjp(ENTRIES(10, 20, 30, 40, 50, 60), ENTRIES(50, 50, 110), 3);
 }
 
@@ -137,8 +132,7 @@ RLO_TABLE_TEST(test_adjoint__reverse, reverse_cases) {
 RLO_TEST(test_adjoint__tile) {
   begin(DIMS(3), 1);
   expect_ok(rlo_chain_tile(chain, DIMS(3)));
-  expect_vjp(
-      ENTRIES(1, 2, 3, 10, 20, 30, 100, 200, 300), ENTRIES(111, 222, 333), 3);
+  expect_vjp(ENTRIES(1, 2, 3, 10, 20, 30, 100, 200, 300), ENTRIES(111, 222, 333), 3);
 }
 
 RLO_TEST(test_adjoint__tile_of_two) {
@@ -172,8 +166,7 @@ RLO_TEST(test_adjoint__depth_to_space) {
   }
   begin(DIMS(1, 2, 2, 4), 4);
   expect_ok(rlo_chain_depth_to_space(chain, 2, 3));
-  expect_vjp(
-      dy, ENTRIES(1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16), 16);
+  expect_vjp(dy, ENTRIES(1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16), 16);
 }
 
 RLO_TEST(test_adjoint__space_to_batch) {
@@ -183,9 +176,7 @@ RLO_TEST(test_adjoint__space_to_batch) {
   }
   begin(DIMS(4, 2, 2), 3);
   expect_ok(rlo_chain_space_to_batch(chain, DIMS(2), DIMS(0), DIMS(2), 1));
-  expect_vjp(dy,
-             ENTRIES(1, 2, 17, 18, 5, 6, 21, 22, 9, 10, 25, 26, 13, 14, 29, 30),
-             16);
+  expect_vjp(dy, ENTRIES(1, 2, 17, 18, 5, 6, 21, 22, 9, 10, 25, 26, 13, 14, 29, 30), 16);
 }
 
 RLO_TEST(test_adjoint__concatenate) {
@@ -202,11 +193,9 @@ RLO_TEST(test_adjoint__concatenate) {
   ck_assert_int_eq(rlo_problem_list_count(problems), 2);
   for (int32_t n = 0; n < 2; ++n) {
     int32_t dx[8] = {0};
-    expect_ok(rlo_problem_adjoint(
-        rlo_problem_list_get(problems, n), RLO_DTYPE_INVALID, &adjoint));
+    expect_ok(rlo_problem_adjoint(rlo_problem_list_get(problems, n), RLO_DTYPE_INVALID, &adjoint));
     expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
-    ck_assert_mem_eq(
-        dx, wanted[rlo_problem_list_operand(problems, n)], sizeof dx);
+    ck_assert_mem_eq(dx, wanted[rlo_problem_list_operand(problems, n)], sizeof dx);
   }
 }
 
@@ -228,8 +217,7 @@ RLO_TEST(test_adjoint__padded_layout) {
   expect_ok(rlo_chain_lower(chain, &dst, &problems));
   ck_assert_int_eq(rlo_problem_list_count(problems), 1);
   int32_t dx[6] = {0};
-  expect_ok(rlo_problem_adjoint(
-      rlo_problem_list_get(problems, 0), RLO_DTYPE_INVALID, &adjoint));
+  expect_ok(rlo_problem_adjoint(rlo_problem_list_get(problems, 0), RLO_DTYPE_INVALID, &adjoint));
   expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
   ck_assert_mem_eq(dx, ENTRIES(1, 4, 7, 2, 5, 8), sizeof dx);
 }
@@ -244,40 +232,33 @@ RLO_TEST(test_adjoint__storing_needs_reading_once) {
   ck_assert(!reads_once);
   memset(&adjoint, 0, sizeof adjoint);
   adjoint.num_axes = 7;
-  ck_assert_int_eq(rlo_problem_adjoint(problem, RLO_DTYPE_INVALID, &adjoint),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_adjoint(problem, RLO_DTYPE_INVALID, &adjoint), RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the problem may read a unit more than once; its adjoint "
                    "has to accumulate");
   ck_assert_int_eq(adjoint.num_axes, 7);
-  ck_assert_int_eq(rlo_problem_adjoint(problem, (rlo_dtype)999, &adjoint),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_problem_adjoint(problem, RLO_DTYPE_PRED, &adjoint),
-                   RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "values of type pred are not added up");
+  ck_assert_int_eq(rlo_problem_adjoint(problem, (rlo_dtype)999, &adjoint), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_adjoint(problem, RLO_DTYPE_PRED, &adjoint), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message, "values of type pred are not added up");
 }
 
 RLO_TEST(test_adjoint__the_update_is_part_of_a_problem) {
   static rlo_problem other;
   begin(DIMS(4), 1);
   lower();
-  expect_ok(rlo_problem_adjoint(
-      rlo_problem_list_get(problems, 0), RLO_DTYPE_S32, &adjoint));
+  expect_ok(rlo_problem_adjoint(rlo_problem_list_get(problems, 0), RLO_DTYPE_S32, &adjoint));
   other = adjoint;
   other.update = RLO_UPDATE_STORE;
   ck_assert(!rlo_problem_equal(&adjoint, &other));
   ck_assert(rlo_problem_hash(&adjoint) != rlo_problem_hash(&other));
   char text[512];
-  ck_assert_uint_lt(rlo_problem_format(&adjoint, text, sizeof text),
-                    sizeof text);
+  ck_assert_uint_lt(rlo_problem_format(&adjoint, text, sizeof text), sizeof text);
   ck_assert_ptr_nonnull(strstr(text, "cell = s32(1 * src + 1 * cell)"));
   /* A carry must not leave its element. */
   expect_ok(rlo_problem_canonicalize(&adjoint, RLO_MAX_UNIT_BITS, NULL, NULL));
   ck_assert_int_eq(adjoint.unit_bits, 32);
   other.update = (rlo_update)2;
-  ck_assert_int_eq(rlo_problem_canonicalize(&other, 0, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_canonicalize(&other, 0, NULL, NULL), RLO_INVALID_ARGUMENT);
 }
 
 /* Carries run through a unit of any size and end with it. */
@@ -291,12 +272,11 @@ RLO_TEST(test_adjoint__adds_modulo_the_unit) {
   adjoint.src.axis[0] = adjoint.dst.axis[0] = 1;
   adjoint.src_bytes = adjoint.dst_bytes = 4;
   adjoint.update = RLO_UPDATE_COMBINE;
-  adjoint.arithmetic =
-      (rlo_arithmetic){.src_type = RLO_DTYPE_U16,
-                       .dst_type = RLO_DTYPE_U16,
-                       .dst_unit_bits = 16,
-                       .num_steps = 1,
-                       .steps = {{RLO_ELEMENT_ACCUMULATE, {1.0}}}};
+  adjoint.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_U16,
+                                        .dst_type = RLO_DTYPE_U16,
+                                        .dst_unit_bits = 16,
+                                        .num_steps = 1,
+                                        .steps = {{RLO_ELEMENT_ACCUMULATE, {1.0}}}};
   expect_ok(rlo_problem_run_host(&adjoint, src, dst));
   ck_assert_mem_eq(dst, ((uint8_t[]){0, 0, 2, 0}), 4);
   adjoint.extents[0] = 8;
@@ -325,8 +305,7 @@ RLO_TEST(test_adjoint__devices_refuse_what_may_share_cells) {
   int32_t dx[4] = {0};
   expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
   ck_assert_mem_eq(dx, ((int32_t[]){1, 6, 24, 32}), sizeof dx);
-  ck_assert_int_eq(rlo_plan_explain(&adjoint, &device, NULL, 0, 0, &report),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_plan_explain(&adjoint, &device, NULL, 0, 0, &report), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
                    "several points of the problem may add to one cell one "
                    "after the other; the host reference runs it");

@@ -124,21 +124,17 @@ RLO_TEST(test_alloc__quiet_leaves_the_record) {
 RLO_TEST(test_alloc__array_reserve_doubles) {
   int *array = NULL;
   size_t capacity = 0;
-  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 0, &capacity),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 0, &capacity), RLO_OK);
   ck_assert_ptr_null(array);
   rlo__alloc_set_fault(0, false);
   for (int i = 0; i < 1000; ++i) {
-    ck_assert_int_eq(
-        rlo__array_reserve(&array, sizeof *array, (size_t)i + 1, &capacity),
-        RLO_OK);
+    ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, (size_t)i + 1, &capacity), RLO_OK);
     ck_assert_uint_gt(capacity, (size_t)i);
     ck_assert_int_eq(array[i], 0);
     array[i] = i + 1;
   }
   ck_assert_int_lt(rlo__alloc_tried_count(), 12);
-  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 100000, &capacity),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 100000, &capacity), RLO_OK);
   ck_assert_uint_ge(capacity, 100000);
   for (int i = 0; i < 100000; ++i) {
     ck_assert_int_eq(array[i], i < 1000 ? i + 1 : 0);
@@ -150,21 +146,18 @@ RLO_TEST(test_alloc__array_reserve_doubles) {
 RLO_TEST(test_alloc__array_reserve_fails_unchanged) {
   int *array = NULL;
   size_t capacity = 0;
-  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 1, &capacity),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, 1, &capacity), RLO_OK);
   array[0] = 7;
   const int *before = array;
   size_t capacity_before = capacity;
   const size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof *array + 1};
   for (int i = 0; i < 2; ++i) {
-    ck_assert_int_eq(
-        rlo__array_reserve(&array, sizeof *array, too_many[i], &capacity),
-        RLO_OUT_OF_MEMORY);
+    ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, too_many[i], &capacity),
+                     RLO_OUT_OF_MEMORY);
   }
   rlo__alloc_set_fault(1, false);
-  ck_assert_int_eq(
-      rlo__array_reserve(&array, sizeof *array, capacity + 1, &capacity),
-      RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo__array_reserve(&array, sizeof *array, capacity + 1, &capacity),
+                   RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   ck_assert_int_eq(rlo_error_last()->status, RLO_OUT_OF_MEMORY);
   ck_assert_ptr_eq(array, before);

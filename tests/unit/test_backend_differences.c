@@ -30,48 +30,32 @@ static const struct {
     {"c64[9]{0}", "f32[9]{0}", 2.0, NULL},
     {"c128[9]{0}", "s32[9]{0}", 1.0, NULL},
     {"f32[9]{0}", "c64[9]{0:T(4)fill(zero)}", 1.0, NULL},
-    {"c64[9]{0}",
-     "pred[9]{0}",
-     1.0,
+    {"c64[9]{0}", "pred[9]{0}", 1.0,
      "c64 to pred, which asks for both parts at once: devices compute complex "
      "numbers part by part; the host reference runs it"},
-    {"f32[9]{0}",
-     "c64[9]{0}",
-     2.0,
+    {"f32[9]{0}", "c64[9]{0}", 2.0,
      "f32 to c64, scaled, added or summed: devices compute complex numbers "
      "part "
      "by part; the host reference runs it"},
-    {"f32[9]{0}",
-     "c64[9]{0:T(4)fill(one)}",
-     1.0,
+    {"f32[9]{0}", "c64[9]{0:T(4)fill(one)}", 1.0,
      "f32 to c64, with a fill other than 0: devices compute complex numbers "
      "part by part; the host reference runs it"},
-    {"c64[9]{0}",
-     "c128[9]{0:T(4)fill(one)}",
-     1.0,
+    {"c64[9]{0}", "c128[9]{0:T(4)fill(one)}", 1.0,
      "a fill of two different parts; devices compute complex numbers part by "
      "part; the host reference runs it"},
     {"f32[9]{0:E(64)}", "c64[9]{0}", 1.0, NULL},
     {"c64[9]{0}", "f32[9]{0:E(64)}", 1.0, NULL},
-    {"c64[9]{0:E(128)}",
-     "c128[9]{0}",
-     1.0,
+    {"c64[9]{0:E(128)}", "c128[9]{0}", 1.0,
      "c64 in elements of 128 bits to c128 in 128; devices compute complex "
      "numbers of their own size; the host reference runs it"},
-    {"s4[9]{0:E(4)}",
-     "s32[9]{0}",
-     1.0,
+    {"s4[9]{0:E(4)}", "s32[9]{0}", 1.0,
      "the problem computes with units of 4 bits; devices compute with 8, 16, "
      "32, 64 and 128; the host reference runs it"},
-    {"s4[9]{0:E(4)}",
-     "s4[9]{0}",
-     1.0,
+    {"s4[9]{0:E(4)}", "s4[9]{0}", 1.0,
      "the problem computes with units of 4 bits; devices compute with 8, 16, "
      "32, 64 and 128; the host reference runs it"},
     {"s32[9]{0:E(64)}", "s32[9]{0}", 1.0, NULL},
-    {"f32[9]{0:E(64)}",
-     "f32[9]{0}",
-     1.0,
+    {"f32[9]{0:E(64)}", "f32[9]{0}", 1.0,
      "f32 in elements of 64 bits cannot move to elements of 32: devices would "
      "not keep the bits of a NaN; the host reference runs it"},
 };
@@ -106,8 +90,7 @@ RLO_TEST(test_backend_differences__1024_parts_at_most) {
   for (int n = 0; n < MOST; ++n) {
     others[n] = one;
   }
-  expect_refusal(rlo_chain_concatenate(chain, others, MOST, 0),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_concatenate(chain, others, MOST, 0), RLO_UNSUPPORTED,
                  "the chain would have 1025 parts; the limit is 1024");
   expect_ok(rlo_chain_concatenate(chain, others, MOST - 1, 0));
   ck_assert_int_eq(rlo_chain_shape(chain)->dims[0], 1024);

@@ -6,24 +6,16 @@
 #include "support/shape_of.h"
 #include "support/suite.h"
 
-static bool reshape_is_bitcast(const char *src_text,
-                               const char *dst_text,
-                               uint32_t flags) {
+static bool reshape_is_bitcast(const char *src_text, const char *dst_text, uint32_t flags) {
   rlo_shape src = test_shape_of(src_text);
   rlo_shape dst = test_shape_of(dst_text);
   bool answer;
-  ck_assert_msg(
-      rlo_shape_reshape_is_bitcast(&src, &dst, flags, &answer) == RLO_OK,
-      "%s to %s: %s",
-      src_text,
-      dst_text,
-      rlo_error_last()->message);
+  ck_assert_msg(rlo_shape_reshape_is_bitcast(&src, &dst, flags, &answer) == RLO_OK, "%s to %s: %s",
+                src_text, dst_text, rlo_error_last()->message);
   return answer;
 }
 
-static bool is_same_bytes(const char *src_text,
-                          const char *dst_text,
-                          uint32_t flags) {
+static bool is_same_bytes(const char *src_text, const char *dst_text, uint32_t flags) {
   rlo_shape src = test_shape_of(src_text);
   rlo_shape dst = test_shape_of(dst_text);
   bool answer;
@@ -44,45 +36,29 @@ static const struct {
     {"f32[3,2,2]{1,0,2}", "f32[6,2]{0,1}", 0, true},
     {"f32[3,2,2]{0,1,2}", "f32[6,2]{0,1}", 0, false},
     {"f32[3,2,2]{1,0,2}", "f16[6,2]{0,1}", 0, false},
-    {"f32[3,2,2]{1,0,2}",
-     "f16[6,2]{0,1}",
-     RLO_BITCAST_IGNORE_ELEMENT_TYPE,
-     true},
+    {"f32[3,2,2]{1,0,2}", "f16[6,2]{0,1}", RLO_BITCAST_IGNORE_ELEMENT_TYPE, true},
     /* What XLA's test of two unit indices does not see. */
     {"f32[8,128]{1,0:T(8,128)}", "f32[1024]", 0, true},
     {"f32[16,256]{1,0:T(8,128)}", "f32[4096]", 0, false},
     {"f32[16,256]{1,0:T(8,128)}", "f32[2,8,256]{2,1,0:T(8,128)}", 0, true},
     {"f32[16,256]{1,0:T(8,128)}", "f32[4,4,256]{2,1,0:T(8,128)}", 0, false},
-    {"f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}",
-     "f32[112,110]{1,0:T(2,3)}",
-     0,
-     true},
+    {"f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}", "f32[112,110]{1,0:T(2,3)}", 0, true},
     {"f32[10,100]{1,0:T(*,128)}", "f32[1000]{0:T(128)}", 0, true},
     {"f32[10,100]{1,0:T(*,128)}", "f32[1000]", 0, true},
     {"f32[1000]", "f32[10,100]{1,0:T(*,128)}", 0, false},
-    {"f32[1000]",
-     "f32[10,100]{1,0:T(*,128)}",
-     RLO_BITCAST_IGNORE_PADDING,
-     true},
+    {"f32[1000]", "f32[10,100]{1,0:T(*,128)}", RLO_BITCAST_IGNORE_PADDING, true},
     {"f32[4,6]{1,0:pad(4,8)}", "f32[4,2,3]{:strides(8,3,1)}", 0, true},
     {"f32[4,6]{1,0:pad(4,8)}", "f32[24]", 0, false},
-    {"f32[2,3]{:strides(-3,-1)offset(5)}",
-     "f32[6]{:strides(-1)offset(5)}",
-     0,
-     true},
+    {"f32[2,3]{:strides(-3,-1)offset(5)}", "f32[6]{:strides(-1)offset(5)}", 0, true},
     {"f32[0,3]{0,1}", "f32[3,5,0]", 0, true},
     {"f32[]", "f32[1,1,1]{0,2,1}", 0, true},
     {"f32[]{:T(128)}", "f32[1,1]{1,0:T(8,16)}", 0, true},
     {"f32[]{:T(64)}", "f32[1,1]{1,0:T(8,16)}", 0, false},
     /* More quotients than a problem holds: compared element by element. */
     {"f32[7,16,4]{2,1,0:T(*,2)(5)(1,7)(32,6,4)(16,6,3,8)(2,7,4)(2,7)}",
-     "f32[7,16,4]{2,1,0:T(*,2)(5)(1,7)(32,6,4)(16,6,3,8)(2,7,4)(2,7)}",
-     0,
-     true},
+     "f32[7,16,4]{2,1,0:T(*,2)(5)(1,7)(32,6,4)(16,6,3,8)(2,7,4)(2,7)}", 0, true},
     {"f32[7,8]{1,0:T(16,8)(2,3)(*,6)(4,2)(8,32)(5,8)}",
-     "f32[8,7]{1,0:T(16,8)(2,3)(*,6)(4,2)(8,32)(5,8)}",
-     0,
-     false},
+     "f32[8,7]{1,0:T(16,8)(2,3)(*,6)(4,2)(8,32)(5,8)}", 0, false},
     /* Bits. */
     {"s4[4,2]{1,0:E(4)}", "s8[4]", RLO_BITCAST_REINTERPRET, true},
     {"s8[4]", "s4[4,2]{1,0:E(4)}", RLO_BITCAST_REINTERPRET, true},
@@ -96,12 +72,9 @@ static const struct {
 };
 
 RLO_TABLE_TEST(test_bitcast__reshapes, reshapes) {
-  ck_assert_msg(reshape_is_bitcast(
-                    reshapes[_i].src, reshapes[_i].dst, reshapes[_i].flags) ==
+  ck_assert_msg(reshape_is_bitcast(reshapes[_i].src, reshapes[_i].dst, reshapes[_i].flags) ==
                     reshapes[_i].is_bitcast,
-                "%s to %s",
-                reshapes[_i].src,
-                reshapes[_i].dst);
+                "%s to %s", reshapes[_i].src, reshapes[_i].dst);
 }
 
 static const struct {
@@ -120,10 +93,7 @@ static const struct {
     {"f32[16,256]{1,0:T(8,128)}", "f32[256,16]{0,1}", {1, 0}, false},
     {"f32[16,256]{1,0:T(8,128)}", "f32[256,16]{0,1:T(8,64)}", {1, 0}, false},
     {"f32[4,6]{1,0:pad(8,8)}", "f32[6,4]{0,1:T(8,8)}", {1, 0}, true},
-    {"f32[4,6]{1,0:pad(8,8)fill(zero)}",
-     "f32[6,4]{0,1:T(8,8)fill(zero)}",
-     {1, 0},
-     true},
+    {"f32[4,6]{1,0:pad(8,8)fill(zero)}", "f32[6,4]{0,1:T(8,8)fill(zero)}", {1, 0}, true},
     {"f32[4,6]{1,0:pad(8,8)}", "f32[6,4]{0,1:T(8,8)fill(zero)}", {1, 0}, false},
     {"s4[4,6]{1,0:E(4)}", "s4[6,4]{0,1:E(4)}", {1, 0}, true},
     {"s4[4,6]{1,0:E(4)}", "s4[6,4]{0,1}", {1, 0}, false},
@@ -135,33 +105,25 @@ RLO_TABLE_TEST(test_bitcast__transposes, transposes) {
   rlo_shape src = test_shape_of(transposes[_i].src);
   rlo_shape dst = test_shape_of(transposes[_i].dst);
   bool answer;
-  ck_assert_int_eq(rlo_shape_transpose_is_bitcast(
-                       &src, &dst, transposes[_i].permutation, 0, &answer),
-                   RLO_OK);
-  ck_assert_msg(answer == transposes[_i].is_bitcast,
-                "%s to %s",
-                transposes[_i].src,
+  ck_assert_int_eq(
+      rlo_shape_transpose_is_bitcast(&src, &dst, transposes[_i].permutation, 0, &answer), RLO_OK);
+  ck_assert_msg(answer == transposes[_i].is_bitcast, "%s to %s", transposes[_i].src,
                 transposes[_i].dst);
 }
 
 /* XLA: for all 6 layouts and 6 permutations of [10,100,1000]. */
 RLO_LOOP_TEST(test_bitcast__permuted_dims_are_one, 0, 36) {
-  static const int32_t orders[6][3] = {
-      {0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  static const int32_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                       {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   static const int64_t dims[] = {10, 100, 1000};
   rlo_layout layout;
   rlo_shape src;
   rlo_shape dst;
   bool answer;
-  ck_assert_int_eq(rlo_layout_from_minor_to_major(orders[_i / 6], 3, &layout),
-                   RLO_OK);
-  ck_assert_int_eq(
-      rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 3, &layout, &src),
-      RLO_OK);
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(orders[_i / 6], 3, &layout), RLO_OK);
+  ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 3, &layout, &src), RLO_OK);
   ck_assert_int_eq(rlo_shape_permute_dims(&src, orders[_i % 6], &dst), RLO_OK);
-  ck_assert_int_eq(
-      rlo_shape_transpose_is_bitcast(&src, &dst, orders[_i % 6], 0, &answer),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_transpose_is_bitcast(&src, &dst, orders[_i % 6], 0, &answer), RLO_OK);
   ck_assert(answer);
 }
 
@@ -172,37 +134,29 @@ RLO_TEST(test_bitcast__refuses_what_it_cannot_read) {
   bool answer = true;
   unbounded.dims[0] = RLO_DIM_UNBOUNDED;
   unbounded.is_dynamic[0] = true;
-  ck_assert_int_eq(
-      rlo_shape_transpose_is_bitcast(&shape, &shape, twice, 0, &answer),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&shape, &unbounded, 0, &answer),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_transpose_is_bitcast(&shape, &shape, twice, 0, &answer),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&shape, &unbounded, 0, &answer), RLO_UNSUPPORTED);
   ck_assert(answer);
 }
 
 RLO_TEST(test_bitcast__same_bytes) {
   ck_assert(is_same_bytes("f32[2,3]{0,1:pad(3,5)}", "f32[2,3]{0,1:T(5,3)}", 0));
-  ck_assert(is_same_bytes(
-      "f32[2,3]{0,1:pad(3,5)fill(zero)}", "f32[2,3]{0,1:T(5,3)}", 0));
-  ck_assert(!is_same_bytes(
-      "f32[2,3]{0,1:pad(3,5)}", "f32[2,3]{0,1:T(5,3)fill(zero)}", 0));
+  ck_assert(is_same_bytes("f32[2,3]{0,1:pad(3,5)fill(zero)}", "f32[2,3]{0,1:T(5,3)}", 0));
+  ck_assert(!is_same_bytes("f32[2,3]{0,1:pad(3,5)}", "f32[2,3]{0,1:T(5,3)fill(zero)}", 0));
   ck_assert(!is_same_bytes("f32[2,3]", "f32[2,3]{0,1}", 0));
   ck_assert(!is_same_bytes("f32[2,3]", "f32[3,2]", 0));
-  ck_assert(
-      is_same_bytes("f32[3]", "f32[3]{0:T(128)}", RLO_BITCAST_IGNORE_PADDING));
+  ck_assert(is_same_bytes("f32[3]", "f32[3]{0:T(128)}", RLO_BITCAST_IGNORE_PADDING));
   /* A buffer of 3 elements is too small for 128 slots; not the other way. */
   ck_assert(!is_same_bytes("f32[3]", "f32[3]{0:T(128)}", 0));
   ck_assert(is_same_bytes("f32[3]{0:T(128)}", "f32[3]", 0));
   ck_assert(!is_same_bytes("f32[3]{0:L(4)}", "f32[3]{0:L(8)}", 0));
   ck_assert(is_same_bytes("f32[3]{0:L(8)}", "f32[3]{0:L(4)}", 0));
   /* The second tile is undone by the third. */
-  ck_assert(is_same_bytes(
-      "f32[64,64]{1,0:T(8,8)}", "f32[64,64]{1,0:T(8,8)(2,8)}", 0));
-  ck_assert(!is_same_bytes(
-      "f32[64,64]{1,0:T(8,8)}", "f32[64,64]{1,0:T(8,8)(2,4)}", 0));
+  ck_assert(is_same_bytes("f32[64,64]{1,0:T(8,8)}", "f32[64,64]{1,0:T(8,8)(2,8)}", 0));
+  ck_assert(!is_same_bytes("f32[64,64]{1,0:T(8,8)}", "f32[64,64]{1,0:T(8,8)(2,4)}", 0));
   /* Tiles that do not divide one another, the same on both sides. */
-  ck_assert(is_same_bytes(
-      "f32[20,6]{1,0:T(4,6)(3,1)}", "f32[20,6]{1,0:T(4,6)(3,1)}", 0));
+  ck_assert(is_same_bytes("f32[20,6]{1,0:T(4,6)(3,1)}", "f32[20,6]{1,0:T(4,6)(3,1)}", 0));
 }
 
 static const struct {
@@ -232,8 +186,7 @@ RLO_TABLE_TEST(test_bitcast__finds_byte_strides, strides) {
   for (int32_t k = 0; is_strided && k < shape.rank; ++k) {
     ck_assert_int_eq(bytes[k], strides[_i].bytes[k]);
   }
-  ck_assert_int_eq(rlo_shape_unpacked_byte_strides(&shape, &is_strided, bytes),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_unpacked_byte_strides(&shape, &is_strided, bytes), RLO_OK);
   ck_assert_int_eq(is_strided, strides[_i].is_strided);
   for (int32_t k = 0; is_strided && k < shape.rank; ++k) {
     ck_assert_int_eq(bytes[k], strides[_i].unpacked[k]);
@@ -247,8 +200,7 @@ RLO_TEST(test_bitcast__packed_elements_have_no_byte_strides) {
   ck_assert_int_eq(rlo_shape_byte_strides(&shape, &is_strided, bytes), RLO_OK);
   ck_assert(!is_strided);
   ck_assert_int_eq(bytes[0], 77);
-  ck_assert_int_eq(rlo_shape_unpacked_byte_strides(&shape, &is_strided, bytes),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_unpacked_byte_strides(&shape, &is_strided, bytes), RLO_OK);
   ck_assert(is_strided);
   ck_assert_int_eq(bytes[0], 4);
   ck_assert_int_eq(bytes[1], 1);
@@ -260,14 +212,12 @@ RLO_TEST(test_bitcast__finds_element_strides) {
   int64_t elems[4];
   int64_t offset;
   bool is_strided;
-  ck_assert_int_eq(rlo_shape_strides(&shape, &is_strided, elems, &offset),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_strides(&shape, &is_strided, elems, &offset), RLO_OK);
   ck_assert(is_strided);
   ck_assert_int_eq(elems[1], 40);
   ck_assert_int_eq(offset, 0);
   shape = test_shape_of("f32[5,3]{:strides(1,7)offset(9)}");
-  ck_assert_int_eq(rlo_shape_strides(&shape, &is_strided, elems, &offset),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_strides(&shape, &is_strided, elems, &offset), RLO_OK);
   ck_assert_int_eq(elems[1], 7);
   ck_assert_int_eq(offset, 9);
 }
@@ -295,14 +245,11 @@ RLO_TABLE_TEST(test_bitcast__knows_tiles_that_change_nothing, tilings) {
 /* Large shapes, whose elements nobody could count: milliseconds at most. */
 RLO_TEST(test_bitcast__does_not_look_at_elements) {
   rlo_shape src = test_shape_of("f32[1000000,1000000,1000]{2,1,0:T(8,128)}");
-  rlo_shape dst =
-      test_shape_of("f32[1000000,1000,1000,1000]{3,2,1,0:T(8,128)}");
+  rlo_shape dst = test_shape_of("f32[1000000,1000,1000,1000]{3,2,1,0:T(8,128)}");
   bool answer;
-  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer), RLO_OK);
   ck_assert(answer);
   dst = test_shape_of("f32[1000000,100,10000,1000]{3,2,1,0:T(8,256)}");
-  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer), RLO_OK);
   ck_assert(!answer);
 }

@@ -22,9 +22,7 @@ static void index_of(const rlo_shape *shape, int64_t number, int64_t *out) {
 }
 
 /* The rule of the header, element by element and slot by slot. */
-static bool counted(const rlo_shape *src,
-                    const rlo_shape *dst,
-                    const int32_t *permutation,
+static bool counted(const rlo_shape *src, const rlo_shape *dst, const int32_t *permutation,
                     bool with_padding) {
   rlo_shape_extent src_extent;
   rlo_shape_extent dst_extent;
@@ -63,8 +61,7 @@ static bool counted(const rlo_shape *src,
   for (int64_t slot = 0; slot < dst_extent.slots; ++slot) {
     int64_t index[RLO_MAX_RANK];
     bool is_element;
-    ck_assert_int_eq(rlo_index_from_linear(dst, slot, index, &is_element),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_index_from_linear(dst, slot, index, &is_element), RLO_OK);
     if (!is_element && (src->layout.kind == RLO_LAYOUT_STRIDED || !is_known ||
                         memcmp(wanted, found, sizeof wanted) != 0)) {
       return false;
@@ -77,8 +74,8 @@ static bool counted(const rlo_shape *src,
 static void disturb(test_random *random, rlo_shape *shape) {
   rlo_shape other = *shape;
   rlo_layout *layout = &other.layout;
-  int32_t tile = (int32_t)test_random_in(
-      random, 0, layout->num_tiles > 0 ? layout->num_tiles - 1 : 0);
+  int32_t tile =
+      (int32_t)test_random_in(random, 0, layout->num_tiles > 0 ? layout->num_tiles - 1 : 0);
   switch (test_random_in(random, 0, 7)) {
     case 0:
       layout->num_tiles -= layout->num_tiles > 0;
@@ -96,13 +93,10 @@ static void disturb(test_random *random, rlo_shape *shape) {
       layout->tail_alignment_elems = test_random_in(random, 1, 8);
       break;
     case 5: {
-      int64_t dims[2] = {test_random_in(random, 1, 8),
-                         test_random_in(random, 1, 8)};
+      int64_t dims[2] = {test_random_in(random, 1, 8), test_random_in(random, 1, 8)};
       if (layout->num_tiles < RLO_MAX_TILES) {
-        ck_assert_int_eq(
-            rlo_layout_add_tile(
-                layout, dims, (int32_t)test_random_in(random, 1, 2)),
-            RLO_OK);
+        ck_assert_int_eq(rlo_layout_add_tile(layout, dims, (int32_t)test_random_in(random, 1, 2)),
+                         RLO_OK);
       }
       break;
     }
@@ -121,28 +115,21 @@ static void disturb(test_random *random, rlo_shape *shape) {
   }
 }
 
-static void expect_counted(const rlo_shape *src,
-                           const rlo_shape *dst,
-                           const int32_t *permutation,
+static void expect_counted(const rlo_shape *src, const rlo_shape *dst, const int32_t *permutation,
                            int *found) {
   static const uint32_t flags[] = {RLO_BITCAST_IGNORE_PADDING, 0};
   for (int f = 0; f < 2; ++f) {
     bool answer = false;
     rlo_status status =
         permutation != NULL
-            ? rlo_shape_transpose_is_bitcast(
-                  src, dst, permutation, flags[f], &answer)
+            ? rlo_shape_transpose_is_bitcast(src, dst, permutation, flags[f], &answer)
             : rlo_shape_reshape_is_bitcast(src, dst, flags[f], &answer);
     bool expected = counted(src, dst, permutation, f == 1);
-    ck_assert_msg(
-        status == RLO_OK && answer == expected,
-        "%s of %s to %s, flags %u: %s, expected %d",
-        permutation != NULL ? "transpose" : "reshape",
-        test_text_of(src),
-        test_text_of(dst),
-        (unsigned)flags[f],
-        status == RLO_OK ? (answer ? "yes" : "no") : rlo_error_last()->message,
-        expected);
+    ck_assert_msg(status == RLO_OK && answer == expected,
+                  "%s of %s to %s, flags %u: %s, expected %d",
+                  permutation != NULL ? "transpose" : "reshape", test_text_of(src),
+                  test_text_of(dst), (unsigned)flags[f],
+                  status == RLO_OK ? (answer ? "yes" : "no") : rlo_error_last()->message, expected);
     *found += answer;
   }
 }
@@ -163,8 +150,8 @@ RLO_TEST(test_bitcast_counted__agrees_with_counting) {
     int64_t dims[RLO_MAX_RANK];
     int32_t permutation[RLO_MAX_RANK] = {0};
     draw_dims(&random, rank, dims);
-    rlo_shape src = test_random_shape(
-        &random, RLO_DTYPE_F32, dims, rank, TEST_ALL | TEST_BROADCAST);
+    rlo_shape src =
+        test_random_shape(&random, RLO_DTYPE_F32, dims, rank, TEST_ALL | TEST_BROADCAST);
     rlo_shape dst;
     test_random_permutation(&random, rank, permutation);
     ck_assert_int_eq(rlo_shape_permute_dims(&src, permutation, &dst), RLO_OK);
@@ -187,28 +174,20 @@ RLO_TEST(test_bitcast_counted__agrees_with_counting) {
 RLO_TEST(test_bitcast_counted__agrees_with_counting_reshapes) {
   enum { RUNS = 1500 };
 
-  static const int64_t shapes[][4] = {{24, 1, 1, 1},
-                                      {2, 12, 1, 1},
-                                      {4, 6, 1, 1},
-                                      {6, 4, 1, 1},
-                                      {8, 3, 1, 1},
-                                      {2, 3, 4, 1},
-                                      {4, 3, 2, 1},
-                                      {2, 2, 2, 3},
-                                      {3, 2, 2, 2},
-                                      {1, 24, 1, 1}};
+  static const int64_t shapes[][4] = {{24, 1, 1, 1}, {2, 12, 1, 1}, {4, 6, 1, 1}, {6, 4, 1, 1},
+                                      {8, 3, 1, 1},  {2, 3, 4, 1},  {4, 3, 2, 1}, {2, 2, 2, 3},
+                                      {3, 2, 2, 2},  {1, 24, 1, 1}};
   test_random random = test_random_begin("bitcast_counted");
   int found = 0;
   int aligned = 0;
   for (int run = 0; run < RUNS; ++run) {
     const int64_t *src_dims = shapes[test_random_in(&random, 0, 9)];
     const int64_t *dst_dims = shapes[test_random_in(&random, 0, 9)];
-    rlo_shape src = test_random_shape(
-        &random, RLO_DTYPE_F32, src_dims, 4, TEST_ALL | TEST_BROADCAST);
+    rlo_shape src =
+        test_random_shape(&random, RLO_DTYPE_F32, src_dims, 4, TEST_ALL | TEST_BROADCAST);
     rlo_shape dst;
     bool is_found;
-    ck_assert_int_eq(rlo_shape_align_layout(&src, dst_dims, 4, &is_found, &dst),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_shape_align_layout(&src, dst_dims, 4, &is_found, &dst), RLO_OK);
     aligned += is_found;
     if (!is_found) {
       dst = test_random_shape(&random, RLO_DTYPE_F32, dst_dims, 4, TEST_ALL);
@@ -231,15 +210,14 @@ RLO_TEST(test_bitcast_counted__strides_agree_with_the_index) {
     int32_t rank = (int32_t)test_random_in(&random, 0, 3);
     int64_t dims[RLO_MAX_RANK];
     draw_dims(&random, rank, dims);
-    rlo_shape shape = test_random_shape(
-        &random, RLO_DTYPE_F32, dims, rank, TEST_ALL | TEST_BROADCAST);
+    rlo_shape shape =
+        test_random_shape(&random, RLO_DTYPE_F32, dims, rank, TEST_ALL | TEST_BROADCAST);
     rlo_shape_extent extent;
     ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
     int64_t elems[RLO_MAX_RANK];
     int64_t offset;
     bool is_strided;
-    ck_assert_int_eq(rlo_shape_strides(&shape, &is_strided, elems, &offset),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_shape_strides(&shape, &is_strided, elems, &offset), RLO_OK);
     int64_t index[RLO_MAX_RANK] = {0};
     int64_t expected[RLO_MAX_RANK];
     int64_t origin = test_slot_of(&shape, index);

@@ -6,11 +6,8 @@
 #include "runtime/disk_cache.h"
 #include "support/suite.h"
 
-typedef rlo_status decode_fn(const rlo__cache_key *key,
-                             const uint8_t *data,
-                             size_t bytes,
-                             const uint8_t **out_payload,
-                             size_t *out_payload_bytes);
+typedef rlo_status decode_fn(const rlo__cache_key *key, const uint8_t *data, size_t bytes,
+                             const uint8_t **out_payload, size_t *out_payload_bytes);
 
 static const char *const words[] = {"relayout 0.1", "", "-DN=3", "a device"};
 static const char payload[] = "what the driver made of it, code and all";
@@ -22,9 +19,7 @@ static size_t entry_bytes;
 
 static void make_entry(void) {
   ck_assert_int_eq(rlo__cache_key_init(words, 4, &key), RLO_OK);
-  ck_assert_int_eq(
-      rlo__cache_entry_encode(&key, payload, sizeof payload, &entry_text),
-      RLO_OK);
+  ck_assert_int_eq(rlo__cache_entry_encode(&key, payload, sizeof payload, &entry_text), RLO_OK);
   entry = (const uint8_t *)rlo__str_text(&entry_text);
   entry_bytes = entry_text.length;
 }
@@ -77,20 +72,14 @@ static int32_t count_unnoticed(decode_fn *decode) {
 RLO_TEST(test_cache_entry__gives_back_what_was_written) {
   const uint8_t *found = NULL;
   size_t found_bytes = 0;
-  ck_assert_int_eq(
-      rlo__cache_entry_decode(&key, entry, entry_bytes, &found, &found_bytes),
-      RLO_OK);
+  ck_assert_int_eq(rlo__cache_entry_decode(&key, entry, entry_bytes, &found, &found_bytes), RLO_OK);
   ck_assert_uint_eq(found_bytes, sizeof payload);
   ck_assert_mem_eq(found, payload, sizeof payload);
   rlo__str empty;
   ck_assert_int_eq(rlo__cache_entry_encode(&key, NULL, 0, &empty), RLO_OK);
-  ck_assert_int_eq(
-      rlo__cache_entry_decode(&key,
-                              (const uint8_t *)rlo__str_text(&empty),
-                              empty.length,
-                              &found,
-                              &found_bytes),
-      RLO_OK);
+  ck_assert_int_eq(rlo__cache_entry_decode(&key, (const uint8_t *)rlo__str_text(&empty),
+                                           empty.length, &found, &found_bytes),
+                   RLO_OK);
   ck_assert_uint_eq(found_bytes, 0);
   rlo__str_deinit(&empty);
 }
@@ -101,10 +90,8 @@ RLO_TEST(test_cache_entry__notices_every_cut_and_every_bit) {
 
 /** A decoder with a fault: as one that skips the hash, it takes whatever hash
  *  there is for the right one. */
-static rlo_status decode_without_hash(const rlo__cache_key *wanted,
-                                      const uint8_t *data,
-                                      size_t bytes,
-                                      const uint8_t **out_payload,
+static rlo_status decode_without_hash(const rlo__cache_key *wanted, const uint8_t *data,
+                                      size_t bytes, const uint8_t **out_payload,
                                       size_t *out_payload_bytes) {
   uint8_t *mended = malloc(bytes == 0 ? 1 : bytes);
   ck_assert_ptr_nonnull(mended);
@@ -114,8 +101,8 @@ static rlo_status decode_without_hash(const rlo__cache_key *wanted,
     rlo__hash128 hash = rlo__cache_entry_hash(mended, hash_at);
     memcpy(mended + hash_at, &hash, sizeof hash);
   }
-  rlo_status status = rlo__cache_entry_decode(
-      wanted, mended, bytes, out_payload, out_payload_bytes);
+  rlo_status status =
+      rlo__cache_entry_decode(wanted, mended, bytes, out_payload, out_payload_bytes);
   free(mended);
   return status;
 }
@@ -123,17 +110,14 @@ static rlo_status decode_without_hash(const rlo__cache_key *wanted,
 /* The sweep above is worth what it finds. With the hash out of the way only
  * the sizes and the key are compared, and a changed payload goes through. */
 RLO_TEST(test_cache_entry__sweep_catches_a_decoder_without_a_hash) {
-  ck_assert_int_ge(count_unnoticed(decode_without_hash),
-                   8 * (int32_t)sizeof payload);
+  ck_assert_int_ge(count_unnoticed(decode_without_hash), 8 * (int32_t)sizeof payload);
 }
 
 /* Whole, but not what was asked for. */
 RLO_TEST(test_cache_entry__compares_the_whole_key) {
   static const char *const others[][4] = {
-      {"relayout 0.2", "", "-DN=3", "a device"},
-      {"relayout 0.1", "", "-DN=4", "a device"},
-      {"relayout 0.1", "", "-DN=3", "a devicE"},
-      {"relayout 0.1", "-DN=3", "", "a device"},
+      {"relayout 0.2", "", "-DN=3", "a device"}, {"relayout 0.1", "", "-DN=4", "a device"},
+      {"relayout 0.1", "", "-DN=3", "a devicE"}, {"relayout 0.1", "-DN=3", "", "a device"},
       {"relayout 0.1", "", "-DN=3a", " device"},
   };
   for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
@@ -142,8 +126,7 @@ RLO_TEST(test_cache_entry__compares_the_whole_key) {
     size_t found_bytes = 0;
     ck_assert_int_eq(rlo__cache_key_init(others[i], 4, &other), RLO_OK);
     ck_assert_str_ne(other.name, key.name);
-    ck_assert_int_eq(rlo__cache_entry_decode(
-                         &other, entry, entry_bytes, &found, &found_bytes),
+    ck_assert_int_eq(rlo__cache_entry_decode(&other, entry, entry_bytes, &found, &found_bytes),
                      RLO_DATA_LOSS);
     ck_assert_ptr_null(found);
     rlo__cache_key_deinit(&other);
@@ -159,9 +142,8 @@ RLO_TEST(test_cache_entry__survives_running_out_of_memory) {
   rlo__str text;
   rlo__alloc_set_fault(1, true);
   ck_assert_int_eq(rlo__cache_key_init(words, 4, &other), RLO_OUT_OF_MEMORY);
-  ck_assert_int_eq(
-      rlo__cache_entry_encode(&key, payload, sizeof payload, &text),
-      RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo__cache_entry_encode(&key, payload, sizeof payload, &text),
+                   RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   ck_assert_ptr_null(other.text);
   rlo__str_deinit(&text);

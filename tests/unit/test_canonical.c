@@ -9,10 +9,7 @@ static rlo_problem problem;
 static rlo_problem other;
 
 /* A problem over the axes given, without guards. */
-static void make(int32_t unit_bits,
-                 int32_t num_axes,
-                 const int64_t *extents,
-                 const int64_t *src,
+static void make(int32_t unit_bits, int32_t num_axes, const int64_t *extents, const int64_t *src,
                  const int64_t *dst) {
   memset(&problem, 0, sizeof problem);
   problem.unit_bits = unit_bits;
@@ -26,9 +23,7 @@ static void make(int32_t unit_bits,
   problem.dst_bytes = 1 << 20;
 }
 
-static void add_guard(rlo_guard_kind kind,
-                      int64_t base,
-                      const int64_t *coefficients,
+static void add_guard(rlo_guard_kind kind, int64_t base, const int64_t *coefficients,
                       int64_t limit) {
   rlo_guard *guard = &problem.guards[problem.num_guards++];
   memset(guard, 0, sizeof *guard);
@@ -41,10 +36,8 @@ static void add_guard(rlo_guard_kind kind,
 }
 
 static void canonicalize(int32_t max_unit_bits) {
-  ck_assert_msg(
-      rlo_problem_canonicalize(&problem, max_unit_bits, NULL, NULL) == RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  ck_assert_msg(rlo_problem_canonicalize(&problem, max_unit_bits, NULL, NULL) == RLO_OK, "%s",
+                rlo_error_last()->message);
 }
 
 static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
@@ -56,22 +49,14 @@ static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
 RLO_TIMEOUT(100);
 
 RLO_TEST(test_canonical__merges_what_is_contiguous_on_both_sides) {
-  make(32,
-       3,
-       (int64_t[]){2, 3, 4},
-       (int64_t[]){12, 4, 1},
-       (int64_t[]){12, 4, 1});
+  make(32, 3, (int64_t[]){2, 3, 4}, (int64_t[]){12, 4, 1}, (int64_t[]){12, 4, 1});
   canonicalize(0);
   ck_assert_int_eq(problem.num_axes, 1);
   expect_axis(0, 24, 1, 1);
 }
 
 RLO_TEST(test_canonical__drops_ones_and_orders_by_destination) {
-  make(32,
-       4,
-       (int64_t[]){7, 1, 5, 1},
-       (int64_t[]){5, 9, 1, 3},
-       (int64_t[]){1, 2, 7, 8});
+  make(32, 4, (int64_t[]){7, 1, 5, 1}, (int64_t[]){5, 9, 1, 3}, (int64_t[]){1, 2, 7, 8});
   canonicalize(0);
   ck_assert_int_eq(problem.num_axes, 2);
   expect_axis(0, 5, 1, 7);
@@ -222,29 +207,23 @@ RLO_TEST(test_canonical__absorbs_what_a_guard_leaves) {
 RLO_TEST(test_canonical__refuses_two_points_on_one_cell) {
   make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){0});
   other = problem;
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_INVALID_ARGUMENT);
   ck_assert(rlo_problem_equal(&problem, &other));
 }
 
 RLO_TEST(test_canonical__refuses_what_is_no_problem) {
   make(129, 0, NULL, NULL, NULL);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_INVALID_ARGUMENT);
   make(8, 1, (int64_t[]){-1}, (int64_t[]){1}, (int64_t[]){1});
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_INVALID_ARGUMENT);
   make(8, 1, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){1});
   problem.num_axes = RLO_MAX_AXES + 1;
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_INVALID_ARGUMENT);
   make(8, 1, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){1});
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 129, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 129, NULL, NULL), RLO_INVALID_ARGUMENT);
   problem.num_terms = 1;
   problem.terms[0].divisor = 0;
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_canonical__takes_as_many_as_there_may_be) {
@@ -271,24 +250,19 @@ RLO_TEST(test_canonical__takes_as_many_as_there_may_be) {
 
 RLO_TEST(test_canonical__refuses_guards_whose_sums_might_wrap) {
   const int64_t max = INT64_MAX / 4;
-  const int64_t bounds[][2] = {
-      {-max - 1, 1}, {max + 1, 1}, {0, -max - 1}, {0, max + 1}};
+  const int64_t bounds[][2] = {{-max - 1, 1}, {max + 1, 1}, {0, -max - 1}, {0, max + 1}};
   for (size_t n = 0; n < sizeof bounds / sizeof bounds[0]; ++n) {
     make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
     add_guard(RLO_GUARD_PAD, bounds[n][0], (int64_t[]){1}, bounds[n][1]);
-    ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                     RLO_OVERFLOW);
-    ck_assert_ptr_nonnull(
-        strstr(rlo_error_last()->message, "guard 0 has base"));
+    ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OVERFLOW);
+    ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "guard 0 has base"));
     problem.guards[0].form.base /= 2;
     problem.guards[0].limit /= 2;
     canonicalize(0);
   }
 }
 
-static void count_step(void *payload,
-                       const char *step,
-                       const rlo_problem *after) {
+static void count_step(void *payload, const char *step, const rlo_problem *after) {
   ck_assert(step[0] != '\0');
   ck_assert_ptr_nonnull(after);
   ++*(int *)payload;
@@ -298,12 +272,10 @@ RLO_TEST(test_canonical__tells_each_step) {
   make(32, 2, (int64_t[]){7, 1}, (int64_t[]){1, 9}, (int64_t[]){-1, 2});
   problem.dst.base = 6;
   int steps = 0;
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, count_step, &steps),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, count_step, &steps), RLO_OK);
   ck_assert_int_eq(steps, 2); /* backwards, drop */
   steps = 0;
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, count_step, &steps),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, count_step, &steps), RLO_OK);
   ck_assert_int_eq(steps, 0);
 }
 
@@ -336,8 +308,7 @@ RLO_TEST(test_canonical__takes_no_notice_of_what_is_not_counted) {
       problem.src.term[0] = 1;
       add_guard(RLO_GUARD_PAD, 0, (int64_t[]){2, 1}, 7);
       other = problem;
-      rlo_form *forms[] = {
-          &other.src, &other.dst, &other.terms[0].form, &other.guards[0].form};
+      rlo_form *forms[] = {&other.src, &other.dst, &other.terms[0].form, &other.guards[0].form};
       if (is_late % 2 == 0) {
         forms[form]->axis[is_late == 0 ? 2 : RLO_MAX_AXES - 1] = 5;
       } else {

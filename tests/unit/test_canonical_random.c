@@ -23,25 +23,15 @@ static uint8_t after_memory[ARENA_BYTES];
 
 /* The case by number alone, so that a failure names what to run again. */
 static bool draw(uint64_t seed, int number, rlo_problem *out) {
-  static const rlo_dtype dtypes[] = {RLO_DTYPE_U8,
-                                     RLO_DTYPE_U16,
-                                     RLO_DTYPE_U32,
-                                     RLO_DTYPE_F64,
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_U8, RLO_DTYPE_U16, RLO_DTYPE_U32, RLO_DTYPE_F64,
                                      RLO_DTYPE_C128};
   test_random random = {seed + (uint64_t)number * 7919};
   int32_t permutation[RLO_MAX_RANK];
   rlo_shape src;
   rlo_shape dst;
-  test_random_pair(&random,
-                   dtypes[test_random_in(&random, 0, 4)],
-                   (int32_t)test_random_in(&random, 0, 6),
-                   400,
-                   &src,
-                   &dst,
-                   permutation);
-  ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, out) == RLO_OK,
-                "case %d: %s",
-                number,
+  test_random_pair(&random, dtypes[test_random_in(&random, 0, 4)],
+                   (int32_t)test_random_in(&random, 0, 6), 400, &src, &dst, permutation);
+  ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, out) == RLO_OK, "case %d: %s", number,
                 rlo_error_last()->message);
   return out->src_bytes <= ARENA_BYTES && out->dst_bytes <= ARENA_BYTES;
 }
@@ -51,15 +41,11 @@ static uint64_t seed_of(const char *name) {
 }
 
 static void canonicalize(int32_t max_unit_bits) {
-  ck_assert_msg(
-      rlo_problem_canonicalize(&problem, max_unit_bits, NULL, NULL) == RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  ck_assert_msg(rlo_problem_canonicalize(&problem, max_unit_bits, NULL, NULL) == RLO_OK, "%s",
+                rlo_error_last()->message);
 }
 
-static void count_step(void *payload,
-                       const char *step,
-                       const rlo_problem *after) {
+static void count_step(void *payload, const char *step, const rlo_problem *after) {
   (void)step;
   (void)after;
   ++*(int *)payload;
@@ -68,8 +54,7 @@ static void count_step(void *payload,
 /* True if no step changes it any more. */
 static bool is_canonical(int32_t max_unit_bits) {
   int steps = 0;
-  return rlo_problem_canonicalize(
-             &problem, max_unit_bits, count_step, &steps) == RLO_OK &&
+  return rlo_problem_canonicalize(&problem, max_unit_bits, count_step, &steps) == RLO_OK &&
          steps == 0;
 }
 
@@ -82,8 +67,7 @@ static void fill_source(void) {
 /* Into a destination of so many bytes. */
 static void run(const rlo_problem *p, uint8_t *dst, size_t bytes) {
   memset(dst, 0xee, bytes);
-  ck_assert_msg(rlo_problem_run_host(p, src_memory, dst) == RLO_OK,
-                "%s",
+  ck_assert_msg(rlo_problem_run_host(p, src_memory, dst) == RLO_OK, "%s",
                 rlo_error_last()->message);
 }
 
@@ -100,8 +84,7 @@ RLO_TEST(test_canonical_random__keeps_the_element_map) {
     canonicalize(widths[n % 3]);
     run(&problem, after_memory, ARENA_BYTES);
     ck_assert_msg(memcmp(before_memory, after_memory, ARENA_BYTES) == 0,
-                  "case %d moves other bytes when canonical",
-                  n);
+                  "case %d moves other bytes when canonical", n);
     ++compared;
   }
   ck_assert_int_gt(compared, MAX_CASES / 2);
@@ -115,14 +98,12 @@ RLO_TEST(test_canonical_random__is_idempotent) {
     canonicalize(width);
     other = problem;
     ck_assert_msg(is_canonical(width) && rlo_problem_equal(&problem, &other),
-                  "case %d changes when canonicalised again",
-                  n);
+                  "case %d changes when canonicalised again", n);
   }
 }
 
 RLO_TEST(test_canonical_random__does_not_depend_on_the_listing_of_axes) {
-  uint64_t seed =
-      seed_of("test_canonical_random__does_not_depend_on_the_listing");
+  uint64_t seed = seed_of("test_canonical_random__does_not_depend_on_the_listing");
   test_random random = {seed};
   for (int n = 0; n < MAX_CASES; ++n) {
     draw(seed, n, &problem);
@@ -162,8 +143,7 @@ static void draw_raw(test_random *random, rlo_problem *out) {
       out->dst.axis[a] = -stride;
       out->dst.base += stride * (out->extents[a] - 1);
     }
-    out->src.axis[a] =
-        test_random_once_in(random, 3) ? test_random_in(random, -8, 8) : stride;
+    out->src.axis[a] = test_random_once_in(random, 3) ? test_random_in(random, -8, 8) : stride;
     if (out->src.axis[a] < 0) {
       lowest += out->src.axis[a] * (out->extents[a] - 1);
     }
@@ -172,13 +152,11 @@ static void draw_raw(test_random *random, rlo_problem *out) {
   out->num_guards = (int32_t)test_random_in(random, 0, 3);
   for (int32_t g = 0; g < out->num_guards; ++g) {
     rlo_guard *guard = &out->guards[g];
-    guard->kind =
-        test_random_once_in(random, 2) ? RLO_GUARD_PAD : RLO_GUARD_SKIP;
+    guard->kind = test_random_once_in(random, 2) ? RLO_GUARD_PAD : RLO_GUARD_SKIP;
     guard->form.base = test_random_in(random, -9, 9);
     guard->limit = test_random_in(random, 1, 24);
     for (int32_t a = 0; a < out->num_axes; ++a) {
-      guard->form.axis[a] =
-          test_random_once_in(random, 2) ? test_random_in(random, -3, 3) : 0;
+      guard->form.axis[a] = test_random_once_in(random, 2) ? test_random_in(random, -3, 3) : 0;
     }
   }
   if (test_random_once_in(random, 3)) {
@@ -195,8 +173,7 @@ static void draw_raw(test_random *random, rlo_problem *out) {
 }
 
 RLO_TEST(test_canonical_random__keeps_the_map_of_any_problem) {
-  test_random random =
-      test_random_begin("test_canonical_random__keeps_the_map_of_any_problem");
+  test_random random = test_random_begin("test_canonical_random__keeps_the_map_of_any_problem");
   fill_source();
 
   /* All that a raw problem can reach. */
@@ -210,17 +187,14 @@ RLO_TEST(test_canonical_random__keeps_the_map_of_any_problem) {
     canonicalize(width);
     run(&problem, after_memory, MEMORY_BYTES);
     ck_assert_msg(memcmp(before_memory, after_memory, MEMORY_BYTES) == 0,
-                  "case %d moves other bytes when canonical",
-                  n);
-    ck_assert_msg(
-        is_canonical(width), "case %d changes when canonicalised again", n);
+                  "case %d moves other bytes when canonical", n);
+    ck_assert_msg(is_canonical(width), "case %d changes when canonicalised again", n);
   }
 }
 
 /* Units in parts move what units do, whatever their positions consist of. */
 RLO_TEST(test_canonical_random__narrow_units_keep_the_map_of_any_problem) {
-  test_random random =
-      test_random_begin("test_canonical_random__narrow_units_keep_the_map");
+  test_random random = test_random_begin("test_canonical_random__narrow_units_keep_the_map");
   fill_source();
 
   enum { MEMORY_BYTES = 4 * 8192 };
@@ -240,9 +214,7 @@ RLO_TEST(test_canonical_random__narrow_units_keep_the_map_of_any_problem) {
     ck_assert_int_eq(problem.unit_bits, bits);
     run(&problem, after_memory, MEMORY_BYTES);
     ck_assert_msg(memcmp(before_memory, after_memory, MEMORY_BYTES) == 0,
-                  "case %d moves other bytes in parts of %d bits",
-                  n,
-                  bits);
+                  "case %d moves other bytes in parts of %d bits", n, bits);
   }
 }
 
@@ -257,17 +229,14 @@ RLO_TEST(test_canonical_random__does_not_depend_on_splits) {
     other = problem;
     for (int32_t a = 0; a < problem.num_axes; ++a) {
       int64_t radix = test_random_in(&random, 2, 4);
-      if (problem.num_terms == 0 && problem.extents[a] % radix == 0 &&
-          problem.extents[a] > radix) {
+      if (problem.num_terms == 0 && problem.extents[a] % radix == 0 && problem.extents[a] > radix) {
         ck_assert_int_eq(rlo__rewrite_split(&problem, a, radix), RLO_OK);
         ++split;
         break;
       }
     }
     canonicalize(0);
-    ck_assert_msg(rlo_problem_equal(&problem, &other),
-                  "case %d keeps a needless split",
-                  n);
+    ck_assert_msg(rlo_problem_equal(&problem, &other), "case %d keeps a needless split", n);
   }
   ck_assert_int_gt(split, 100);
 }

@@ -36,41 +36,29 @@ RLO_TEST(test_checked__agrees_with_128_bits) {
     int64_t c = random_int64(&state);
     const wide exact[] = {(wide)a + b, (wide)a - b, (wide)a * b};
     int64_t out[3] = {42, 42, 42};
-    const bool ok[] = {rlo__add(a, b, &out[0]),
-                       rlo__sub(a, b, &out[1]),
-                       rlo__mul(a, b, &out[2])};
+    const bool ok[] = {rlo__add(a, b, &out[0]), rlo__sub(a, b, &out[1]), rlo__mul(a, b, &out[2])};
     for (int k = 0; k < 3; ++k) {
-      bool agrees = ok[k] == fits(exact[k]) &&
-                    out[k] == (fits(exact[k]) ? (int64_t)exact[k] : 42);
+      bool agrees = ok[k] == fits(exact[k]) && out[k] == (fits(exact[k]) ? (int64_t)exact[k] : 42);
       if (!agrees) {
         ck_abort_msg("operation %d on %" PRId64 " and %" PRId64
-                     "; again with RELAYOUT_TEST_SEED=%" PRIu64
-                     " ./test_checked",
-                     k,
-                     a,
-                     b,
-                     seed);
+                     "; again with RELAYOUT_TEST_SEED=%" PRIu64 " ./test_checked",
+                     k, a, b, seed);
       }
     }
     wide product = (wide)b * c;
     int64_t sum = 42;
     bool is_ok = rlo__mul_add(a, b, c, &sum);
     bool expected = fits(product) && fits(a + product);
-    bool agrees =
-        is_ok == expected && sum == (expected ? (int64_t)(a + product) : 42);
+    bool agrees = is_ok == expected && sum == (expected ? (int64_t)(a + product) : 42);
     if (b > 0) {
       int64_t q = rlo__floor_div(a, b);
       int64_t r = rlo__floor_mod(a, b);
       agrees = agrees && r >= 0 && r < b && (wide)q * b + r == a;
     }
     if (!agrees) {
-      ck_abort_msg("mul_add, floor_div or floor_mod of %" PRId64 ", %" PRId64
-                   ", %" PRId64 "; again with RELAYOUT_TEST_SEED=%" PRIu64
-                   " ./test_checked",
-                   a,
-                   b,
-                   c,
-                   seed);
+      ck_abort_msg("mul_add, floor_div or floor_mod of %" PRId64 ", %" PRId64 ", %" PRId64
+                   "; again with RELAYOUT_TEST_SEED=%" PRIu64 " ./test_checked",
+                   a, b, c, seed);
     }
   }
 }
@@ -135,6 +123,5 @@ RLO_TEST(test_checked__min_max_abs) {
 RLO_TEST(test_checked__fail_overflow_names_the_value) {
   ck_assert_int_eq(rlo__fail_overflow("the size"), RLO_OVERFLOW);
   ck_assert_int_eq(rlo_error_last()->status, RLO_OVERFLOW);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the size does not fit in 64 bits");
+  ck_assert_str_eq(rlo_error_last()->message, "the size does not fit in 64 bits");
 }

@@ -18,9 +18,7 @@ static void plan(const char *src, const char *dst, const char *family) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
   test_plan_lower(src, dst, NULL, &problem);
-  ck_assert_msg(test_plan_choose(
-                    &problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK,
-                "%s",
+  ck_assert_msg(test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK, "%s",
                 rlo_error_last()->message);
 }
 
@@ -34,8 +32,7 @@ static rlo__program_spec make(void) {
 static void expect_options(const char *kernel_file, const char *expected) {
   rlo__program_spec spec = make();
   char head[256];
-  snprintf(
-      head, sizeof head, "-cl-std=CL1.2 -w -DRLO_KERNEL=rlo_%s_", kernel_file);
+  snprintf(head, sizeof head, "-cl-std=CL1.2 -w -DRLO_KERNEL=rlo_%s_", kernel_file);
   ck_assert_int_eq(strncmp(spec.options, head, strlen(head)), 0);
   /* 16 hexadecimal digits, then the constants. */
   const char *rest = spec.options + strlen(head);
@@ -74,8 +71,7 @@ RLO_TEST(test_codegen__lists_are_separated_by_commas) {
   static const int64_t values[] = {3, -1, INT64_MIN};
   memset(&launch, 0, sizeof launch);
   launch.kernel_file = "gather";
-  ck_assert_int_eq(rlo__launch_define_list(&launch, "RLO_SRC", values, 3),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__launch_define_list(&launch, "RLO_SRC", values, 3), RLO_OK);
   ck_assert_int_eq(rlo__launch_define(&launch, "RLO_NT", 1), RLO_OK);
   expect_options("gather", " -DRLO_SRC=3,-1,-9223372036854775808 -DRLO_NT=1");
 }
@@ -144,9 +140,7 @@ RLO_TEST(test_codegen__every_file_a_family_names_is_there) {
     options.family = family->name;
     for (size_t k = 0; k < sizeof pairs / sizeof pairs[0] && !is_tried; ++k) {
       test_plan_lower(pairs[k][0], pairs[k][1], NULL, &problem);
-      is_tried =
-          test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) ==
-          RLO_OK;
+      is_tried = test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK;
     }
     for (int32_t k = 0; k < 2 && !is_tried; ++k) {
       if (k == 0) {
@@ -154,9 +148,7 @@ RLO_TEST(test_codegen__every_file_a_family_names_is_there) {
       } else {
         test_plan_segment_sum("f32[64,48]", "s32[64]", "f32[7,48]", &problem);
       }
-      is_tried =
-          test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) ==
-          RLO_OK;
+      is_tried = test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK;
     }
     ck_assert_msg(is_tried, "no problem for %s", family->name);
     rlo__program_spec spec = make();
@@ -193,12 +185,10 @@ RLO_TEST(test_explain__tells_the_whole_plan) {
   device = test_plan_cpu();
   test_plan_lower("f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &problem);
   rlo_plan_report *report;
-  ck_assert_int_eq(rlo_plan_explain(&problem, &device, NULL, 0, 32, &report),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_plan_explain(&problem, &device, NULL, 0, 32, &report), RLO_OK);
   ck_assert_str_eq(report->family, "tile");
   ck_assert_int_eq(report->device_class, RLO_DEVICE_CLASS_CPU);
-  ck_assert_str_eq(report->parameters,
-                   "tile 128x256, units of 4 bytes, input order, prefetch");
+  ck_assert_str_eq(report->parameters, "tile 128x256, units of 4 bytes, input order, prefetch");
   int32_t num_families = 0;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     num_families += rlo__families[n]->device_class == RLO_DEVICE_CLASS_CPU;
@@ -220,8 +210,7 @@ RLO_TEST(test_explain__an_empty_problem_has_no_kernel) {
   device = test_plan_cpu();
   test_plan_lower("f32[0]{0}", "f32[0]{0}", NULL, &problem);
   rlo_plan_report *report;
-  ck_assert_int_eq(rlo_plan_explain(&problem, &device, NULL, 0, 0, &report),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_plan_explain(&problem, &device, NULL, 0, 0, &report), RLO_OK);
   ck_assert_str_eq(report->family, "none");
   ck_assert_str_eq(report->kernel_name, "");
   ck_assert_str_eq(report->source, "");
@@ -239,8 +228,7 @@ RLO_TEST(test_explain__leaves_nothing_behind_on_failure) {
   options.family = "copy";
   int64_t live = rlo__alloc_live_count();
   rlo_plan_report *report = (rlo_plan_report *)(void *)&problem;
-  ck_assert_int_eq(rlo_plan_explain(&problem, &device, &options, 0, 0, &report),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_plan_explain(&problem, &device, &options, 0, 0, &report), RLO_UNSUPPORTED);
   ck_assert_ptr_null(report);
   ck_assert(rlo_problem_equal(&before, &problem));
   rlo_status status = RLO_OUT_OF_MEMORY;

@@ -19,11 +19,7 @@ static const struct {
     {"f32[2,3]", 6, 6, 2, {{D, 1, 2, 2}, {D, 2, 3, 3}}},
     {"f32[2,3]{0,1:pad(3,5)}", 6, 15, 2, {{D, 2, 3, 5}, {D, 1, 2, 3}}},
     {"f32[2,3]{1,0:pad(2,4)}", 6, 8, 2, {{D, 2, 3, 4}, {D, 1, 2, 2}}},
-    {"bf16[4,2]{1,0:T(8,128)(2,1)}",
-     8,
-     1024,
-     2,
-     {{D, 2, 2, 128}, {D, 1, 4, 8}}},
+    {"bf16[4,2]{1,0:T(8,128)(2,1)}", 8, 1024, 2, {{D, 2, 2, 128}, {D, 1, 4, 8}}},
     {"f32[3]{0:T(8,128)}", 3, 1024, 2, {{D, 1, 3, 128}, {A, 0, 1, 8}}},
     {"f32[]{:T(8)}", 1, 8, 1, {{A, 0, 1, 8}}},
     /* Merged dimensions are one part, also with what lies before them. */
@@ -32,11 +28,7 @@ static const struct {
     {"f32[2,3]{1,0:T(*,8)pad(2,4)}", 6, 8, 1, {{D, 3, 6, 8}}},
     /* A tile that does not divide the one before wastes inside of it. */
     {"f32[10]{0:T(8)(3)}", 10, 18, 1, {{D, 1, 10, 18}}},
-    {"f32[3,3]{1,0:L(16)}",
-     9,
-     16,
-     3,
-     {{T, 0, 9, 16}, {D, 1, 3, 3}, {D, 2, 3, 3}}},
+    {"f32[3,3]{1,0:L(16)}", 9, 16, 3, {{T, 0, 9, 16}, {D, 1, 3, 3}, {D, 2, 3, 3}}},
     {"f32[9]{0:T(4)L(4)}", 9, 12, 2, {{D, 1, 9, 12}, {T, 0, 12, 12}}},
     {"f32[0,3]{1,0:pad(2,4)}", 0, 8, 2, {{D, 1, 0, 2}, {D, 2, 3, 4}}},
     {"f32[0,3]{1,0:T(8,128)}", 0, 0, 2, {{D, 2, 3, 128}, {D, 1, 0, 0}}},
@@ -45,9 +37,7 @@ static const struct {
      2305843005992468481,
      2305843009213693952,
      3,
-     {{D, 4, 1073741823, 1073741824},
-      {D, 2, 2147483647, 2147483648},
-      {D, 1, 1, 1}}},
+     {{D, 4, 1073741823, 1073741824}, {D, 2, 2147483647, 2147483648}, {D, 1, 1, 1}}},
 };
 
 RLO_TIMEOUT(120);
@@ -77,12 +67,8 @@ RLO_TEST(test_cost__multiplies_to_the_whole) {
     for (int32_t k = 0; k < rank; ++k) {
       dims[k] = test_random_in(&random, 1, 7);
     }
-    rlo_shape shape =
-        test_random_shape(&random,
-                          RLO_DTYPE_U8,
-                          dims,
-                          rank,
-                          TEST_PAD | TEST_TILE | TEST_COMBINE | TEST_TAIL);
+    rlo_shape shape = test_random_shape(&random, RLO_DTYPE_U8, dims, rank,
+                                        TEST_PAD | TEST_TILE | TEST_COMBINE | TEST_TAIL);
     rlo_shape_cost cost;
     ck_assert_int_eq(rlo_shape_predict_cost(&shape, &cost), RLO_OK);
     int64_t elements = 1;
@@ -94,8 +80,7 @@ RLO_TEST(test_cost__multiplies_to_the_whole) {
       const rlo_cost_part *part = &cost.parts[i];
       if (i > 0) {
         const rlo_cost_part *before = &cost.parts[i - 1];
-        ck_assert(before->slots * part->elements >=
-                  part->slots * before->elements);
+        ck_assert(before->slots * part->elements >= part->slots * before->elements);
       }
       ck_assert_uint_eq(seen & part->dimensions, 0);
       seen |= part->dimensions;

@@ -10,19 +10,13 @@
 #include "support/plan_case.h"
 #include "support/suite.h"
 
-enum {
-  IEEE = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST,
-  LOCAL_BYTES = 48 << 10
-};
+enum { IEEE = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST, LOCAL_BYTES = 48 << 10 };
 
 static test_plan plan;
 
 /* The info of a device of this platform, with the sizes of a GPU. */
-static rlo_device_info assess(const char *platform,
-                              const char *device,
-                              cl_device_type type,
-                              cl_device_local_mem_type local,
-                              cl_device_fp_config single_config) {
+static rlo_device_info assess(const char *platform, const char *device, cl_device_type type,
+                              cl_device_local_mem_type local, cl_device_fp_config single_config) {
   rlo__device_facts facts = {.type = type,
                              .local_memory_type = local,
                              .single_config = single_config,
@@ -36,8 +30,7 @@ static rlo_device_info assess(const char *platform,
 
 static rlo_device_info assess_gpu(cl_device_local_mem_type local,
                                   cl_device_fp_config single_config) {
-  return assess(
-      "NVIDIA CUDA", "NVIDIA H200", CL_DEVICE_TYPE_GPU, local, single_config);
+  return assess("NVIDIA CUDA", "NVIDIA H200", CL_DEVICE_TYPE_GPU, local, single_config);
 }
 
 RLO_TEST(test_device_facts__local_memory_of_a_gpu_is_its_own) {
@@ -48,17 +41,12 @@ RLO_TEST(test_device_facts__local_memory_of_a_gpu_is_its_own) {
   ck_assert_int_eq(info.local_memory_bytes, 0);
   /* No family that needs some is taken then. */
   plan.device = info;
-  test_plan_lower(
-      "f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert(!test_plan_candidate(&plan, "tile")->is_applicable);
   ck_assert(!test_plan_candidate(&plan, "packed")->is_applicable);
   /* A CPU has it in its caches. */
-  info = assess("Portable Computing Language",
-                "pthread",
-                CL_DEVICE_TYPE_CPU,
-                CL_GLOBAL,
-                IEEE);
+  info = assess("Portable Computing Language", "pthread", CL_DEVICE_TYPE_CPU, CL_GLOBAL, IEEE);
   ck_assert_int_eq(info.device_class, RLO_DEVICE_CLASS_CPU);
   ck_assert_int_eq(info.local_memory_bytes, LOCAL_BYTES);
 }
@@ -67,16 +55,14 @@ RLO_TEST(test_device_facts__local_memory_of_a_gpu_is_its_own) {
 RLO_TEST(test_device_facts__a_small_near_cache_has_room_for_fewer_pages) {
   static const struct {
     int64_t bytes, streams;
-  } caches[] = {
-      {0, 8}, {32 << 10, 4}, {44 << 10, 4}, {48 << 10, 8}, {96 << 10, 8}};
+  } caches[] = {{0, 8}, {32 << 10, 4}, {44 << 10, 4}, {48 << 10, 8}, {96 << 10, 8}};
 
   plan.device = test_plan_cpu();
   for (size_t n = 0; n < sizeof caches / sizeof caches[0]; ++n) {
     plan.device.near_cache_bytes = caches[n].bytes;
     test_plan_lower("f32[64,4096]", "bf16[64,4096]", NULL, &plan.problem);
     test_plan_run(&plan);
-    ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_STREAMS"),
-                     caches[n].streams);
+    ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_STREAMS"), caches[n].streams);
   }
   rlo__device_facts facts = {.platform_name = "Portable Computing Language",
                              .type = CL_DEVICE_TYPE_CPU,
@@ -93,8 +79,7 @@ RLO_TEST(test_device_facts__a_small_near_cache_has_room_for_fewer_pages) {
 static void check_denormals(const char *src, const char *dst, bool is_taken) {
   test_plan_lower(src, dst, NULL, &plan.problem);
   rlo_status status = test_plan_try(&plan, NULL, 0, 0);
-  ck_assert_msg(
-      status == (is_taken ? RLO_OK : RLO_UNSUPPORTED), "%s to %s", src, dst);
+  ck_assert_msg(status == (is_taken ? RLO_OK : RLO_UNSUPPORTED), "%s to %s", src, dst);
 }
 
 RLO_TEST(test_device_facts__floats_need_denormals) {
@@ -122,18 +107,14 @@ RLO_TEST(test_device_facts__floats_need_denormals) {
 static bool has_option(const rlo__launch *launch) {
   rlo__program_spec spec;
   ck_assert_int_eq(rlo__codegen_program(launch, &spec), RLO_OK);
-  bool has = strstr(spec.options,
-                    " -cl-intel-greater-than-4GB-buffer-required") != NULL;
+  bool has = strstr(spec.options, " -cl-intel-greater-than-4GB-buffer-required") != NULL;
   ck_assert(strstr(spec.options, "LARGE_BUFFERS") == NULL);
   rlo__codegen_deinit(&spec);
   return has;
 }
 
-static bool plan_has_option(const char *platform,
-                            int64_t max_allocation_bytes,
-                            const char *shape) {
-  plan.device =
-      assess(platform, "some GPU", CL_DEVICE_TYPE_GPU, CL_LOCAL, IEEE);
+static bool plan_has_option(const char *platform, int64_t max_allocation_bytes, const char *shape) {
+  plan.device = assess(platform, "some GPU", CL_DEVICE_TYPE_GPU, CL_LOCAL, IEEE);
   plan.device.max_allocation_bytes = max_allocation_bytes;
   test_plan_lower(shape, shape, NULL, &plan.problem);
   test_plan_run(&plan);
@@ -150,8 +131,7 @@ RLO_TEST(test_device_facts__intel_is_told_of_large_buffers) {
   ck_assert(!plan_has_option("rusticl", limit + 1, "u8[4294967297]"));
   ck_assert(!plan_has_option("NVIDIA CUDA", limit + 1, "u8[4294967297]"));
   /* Its CPUs have no such option. */
-  rlo_device_info info =
-      assess("Intel(R) OpenCL", "Xeon", CL_DEVICE_TYPE_CPU, CL_GLOBAL, IEEE);
+  rlo_device_info info = assess("Intel(R) OpenCL", "Xeon", CL_DEVICE_TYPE_CPU, CL_GLOBAL, IEEE);
   ck_assert(!info.has_large_buffer_option);
 }
 
@@ -159,9 +139,7 @@ RLO_TEST(test_device_facts__intel_is_told_of_large_buffers) {
 RLO_TEST(test_device_facts__the_option_is_part_of_a_kernel_s_name) {
   rlo__program_spec specs[2];
   for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(
-        plan_has_option("Intel(R) OpenCL", (INT64_C(4) << 30) + n, "u8[64]"),
-        n);
+    ck_assert_int_eq(plan_has_option("Intel(R) OpenCL", (INT64_C(4) << 30) + n, "u8[64]"), n);
     ck_assert_int_eq(rlo__codegen_program(&plan.launch, &specs[n]), RLO_OK);
   }
   ck_assert_str_ne(specs[0].kernel_name, specs[1].kernel_name);
@@ -187,8 +165,7 @@ RLO_TEST(test_device_facts__extensions_are_those_of_the_driver) {
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     rlo_device_info info = assess_cpu(cases[i].platform);
-    ck_assert_int_eq(info.has_nontemporal_store,
-                     cases[i].has_nontemporal_store);
+    ck_assert_int_eq(info.has_nontemporal_store, cases[i].has_nontemporal_store);
     ck_assert_int_eq(info.has_builtin_prefetch, cases[i].has_builtin_prefetch);
     ck_assert_int_eq(info.has_vector_shuffle, cases[i].has_vector_shuffle);
   }
@@ -202,59 +179,44 @@ static const struct {
     {"OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, LLVM "
      "14.0.6, "
      "SLEEF, DISTRO, POCL_DEBUG",
-     false,
-     false},
+     false, false},
     {"OpenCL 3.0 PoCL 6.0+debian  Linux, None+Asserts, RELOC, SPIR-V, LLVM "
      "18.1.8, SLEEF, DISTRO, POCL_DEBUG",
-     false,
-     true},
+     false, true},
     {"OpenCL 3.0 PoCL 6.0+debian  Linux, None+Asserts, RELOC, SPIR-V, LLVM "
      "18.1.8, SLEEF, DISTRO, POCL_DEBUG",
-     true,
-     false},
+     true, false},
     {"OpenCL 3.0 PoCL 5.0+debian  Linux, None+Asserts, RELOC, SPIR, LLVM "
      "16.0.6, "
      "SLEEF, DISTRO, POCL_DEBUG",
-     false,
-     false},
-    {"OpenCL 3.0 PoCL 7.0  Linux, Release, RELOC, SPIR-V, LLVM 20.1.8",
-     false,
-     false},
+     false, false},
+    {"OpenCL 3.0 PoCL 7.0  Linux, Release, RELOC, SPIR-V, LLVM 20.1.8", false, false},
 };
 
 RLO_TABLE_TEST(test_device_facts__a_compiler_that_dies_of_groups, pocls) {
   rlo__device_facts facts = {.type = CL_DEVICE_TYPE_CPU,
                              .is_pocl_by_cbs = pocls[_i].is_by_cbs,
                              .platform_name = "Portable Computing Language"};
-  snprintf(facts.platform_version,
-           sizeof facts.platform_version,
-           "%s",
-           pocls[_i].version);
+  snprintf(facts.platform_version, sizeof facts.platform_version, "%s", pocls[_i].version);
   plan.device = test_plan_cpu();
   rlo__device_assess(&facts, &plan.device);
   ck_assert(plan.device.is_cpu_class_only == pocls[_i].is_cpu_class_only);
-  test_plan_lower(
-      "f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   rlo_plan_report *report = NULL;
-  ck_assert_int_eq(
-      rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
-      RLO_OK);
+  ck_assert_int_eq(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report), RLO_OK);
   rlo_plan_report_release(report);
   options.device_class = RLO_DEVICE_CLASS_GPU;
   if (!plan.device.is_cpu_class_only) {
-    ck_assert_int_eq(
-        rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
-        RLO_OK);
+    ck_assert_int_eq(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
+                     RLO_OK);
     rlo_plan_report_release(report);
     return;
   }
-  ck_assert_int_eq(
-      rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
-      RLO_UNSUPPORTED);
-  ck_assert_str_eq(
-      rlo_error_last()->message,
-      "the device's compiler dies of kernels of the GPU class; "
-      "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is "
-      "cbs in the environment");
+  ck_assert_int_eq(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "the device's compiler dies of kernels of the GPU class; "
+                   "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is "
+                   "cbs in the environment");
 }

@@ -150,10 +150,8 @@ static rlo_chain *chain_of(const named_op *op, int32_t dim) {
 static bool is_same_list(const rlo_problem_list *a, const rlo_problem_list *b) {
   bool is_same = rlo_problem_list_count(a) == rlo_problem_list_count(b);
   for (int32_t n = 0; is_same && n < rlo_problem_list_count(a); ++n) {
-    is_same =
-        rlo_problem_list_operand(a, n) == rlo_problem_list_operand(b, n) &&
-        rlo_problem_equal(rlo_problem_list_get(a, n),
-                          rlo_problem_list_get(b, n));
+    is_same = rlo_problem_list_operand(a, n) == rlo_problem_list_operand(b, n) &&
+              rlo_problem_equal(rlo_problem_list_get(a, n), rlo_problem_list_get(b, n));
   }
   return is_same;
 }
@@ -164,20 +162,13 @@ RLO_TABLE_TEST(test_dimension__operations_count_from_both_ends, ops) {
     rlo_chain *chains[2] = {chain_of(op, dim), chain_of(op, dim - op->rank)};
     rlo_problem_list *lists[2] = {NULL, NULL};
     for (int32_t n = 0; n < 2; ++n) {
-      ck_assert_msg(chains[n] != NULL,
-                    "%s at %d from end %d: %s",
-                    op->name,
-                    dim,
-                    n,
+      ck_assert_msg(chains[n] != NULL, "%s at %d from end %d: %s", op->name, dim, n,
                     rlo_error_last()->message);
       expect_ok(rlo_chain_lower(chains[n], NULL, &lists[n]));
     }
-    ck_assert_msg(rlo_shape_equal(rlo_chain_shape(chains[0]),
-                                  rlo_chain_shape(chains[1])) &&
+    ck_assert_msg(rlo_shape_equal(rlo_chain_shape(chains[0]), rlo_chain_shape(chains[1])) &&
                       is_same_list(lists[0], lists[1]),
-                  "%s at %d is another one from the end",
-                  op->name,
-                  dim);
+                  "%s at %d is another one from the end", op->name, dim);
     for (int32_t n = 0; n < 2; ++n) {
       rlo_problem_list_release(lists[n]);
       rlo_chain_release(chains[n]);
@@ -189,50 +180,37 @@ RLO_TABLE_TEST(test_dimension__operations_refuse_beyond_both_ends, ops) {
   const named_op *op = &ops[_i];
   const int32_t beyond[] = {op->rank, -op->rank - 1, INT32_MIN, INT32_MAX};
   char wanted[64];
-  (void)snprintf(wanted,
-                 sizeof wanted,
-                 "; %d to %d are possible",
-                 -op->rank,
-                 op->rank - 1);
+  (void)snprintf(wanted, sizeof wanted, "; %d to %d are possible", -op->rank, op->rank - 1);
   for (int32_t n = 0; n < COUNT(beyond); ++n) {
     ck_assert_ptr_null(chain_of(op, beyond[n]));
-    ck_assert_msg(strstr(rlo_error_last()->message, wanted) != NULL,
-                  "%s at %d: %s",
-                  op->name,
-                  beyond[n],
-                  rlo_error_last()->message);
+    ck_assert_msg(strstr(rlo_error_last()->message, wanted) != NULL, "%s at %d: %s", op->name,
+                  beyond[n], rlo_error_last()->message);
   }
 }
 
 RLO_TEST(test_dimension__two_numbers_for_one_dimension_are_named) {
   rlo_chain *chain = begin();
-  expect_refusal(rlo_chain_transpose(chain, ENTRIES(2, 0, -1)),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_transpose(chain, ENTRIES(2, 0, -1)), RLO_INVALID_ARGUMENT,
                  "permutation[0]=2 and permutation[2]=-1 are one and the same "
                  "dimension of rank 3");
-  expect_refusal(rlo_chain_reverse(chain, ENTRIES(-3, 1, 0), 3),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_reverse(chain, ENTRIES(-3, 1, 0), 3), RLO_INVALID_ARGUMENT,
                  "reverse: dimensions -3 and 0 are one and the same of an "
                  "array of rank 3");
-  expect_refusal(rlo_chain_sum(chain, ENTRIES(1, -2), 2, true),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(1, -2), 2, true), RLO_INVALID_ARGUMENT,
                  "sum: dimensions 1 and -2 are one and the same of an array of "
                  "rank 3");
-  expect_refusal(
-      rlo_chain_broadcast_in_dim(chain, DIMS(2, 3, 4), 3, ENTRIES(0, 2, -1)),
-      RLO_INVALID_ARGUMENT,
-      "broadcast_in_dim: dimensions 2 and -1 are one and the same of an array "
-      "of rank 3");
+  expect_refusal(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3, 4), 3, ENTRIES(0, 2, -1)),
+                 RLO_INVALID_ARGUMENT,
+                 "broadcast_in_dim: dimensions 2 and -1 are one and the same of an array "
+                 "of rank 3");
   rlo_chain_release(chain);
   rlo_shape shape = test_shape_of("f32[1,2,1]");
-  expect_refusal(rlo_shape_delete_dims(&shape, ENTRIES(0, -3), 2, &shape),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_shape_delete_dims(&shape, ENTRIES(0, -3), 2, &shape), RLO_INVALID_ARGUMENT,
                  "dimensions 0 and -3 are one and the same of an array of rank "
                  "3");
   rlo_shape scalar = test_shape_of("s32[]");
   expect_ok(rlo_chain_create(&scalar, &chain));
-  expect_refusal(rlo_chain_unstack(chain, -1, 0),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_unstack(chain, -1, 0), RLO_OUT_OF_RANGE,
                  "unstack: dimension -1 of an array of rank 0, which has none");
   rlo_chain_release(chain);
 }
@@ -246,8 +224,7 @@ RLO_TEST(test_dimension__relayouts_count_from_both_ends) {
   ck_assert(rlo_problem_equal(&a, &b));
   expect_ok(rlo_relayout_combine(&src, &dst, ENTRIES(2, 0, -2), NULL, &b));
   ck_assert(rlo_problem_equal(&a, &b));
-  expect_refusal(rlo_relayout_lower(&src, &dst, ENTRIES(2, 0, 0), &b),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_relayout_lower(&src, &dst, ENTRIES(2, 0, 0), &b), RLO_INVALID_ARGUMENT,
                  "permutation[1]=0 and permutation[2]=0 are one and the same "
                  "dimension of rank 3");
 }
@@ -260,12 +237,9 @@ RLO_TEST(test_dimension__segment_sums_count_in_the_result) {
     int32_t batch_dims, dim, from_end;
     const char *result;
   } cases[] = {
-      {"s32[3,2]", 0, 1, -1, "s32[5,7]"},
-      {"s32[5,3,2]", 0, 0, -1, "s32[7]"},
-      {"s32[3]", 0, 1, -2, "s32[5,7,2]"},
-      {"s32[5]", 0, 0, -3, "s32[7,3,2]"},
-      {"s32[5,3]", 1, 1, -2, "s32[5,7,2]"},
-      {"s32[]", 0, 3, -1, "s32[5,3,2,7]"},
+      {"s32[3,2]", 0, 1, -1, "s32[5,7]"},   {"s32[5,3,2]", 0, 0, -1, "s32[7]"},
+      {"s32[3]", 0, 1, -2, "s32[5,7,2]"},   {"s32[5]", 0, 0, -3, "s32[7,3,2]"},
+      {"s32[5,3]", 1, 1, -2, "s32[5,7,2]"}, {"s32[]", 0, 3, -1, "s32[5,3,2,7]"},
       {"s32[]", 0, 0, -4, "s32[7,5,3,2]"},
   };
 
@@ -276,60 +250,44 @@ RLO_TEST(test_dimension__segment_sums_count_in_the_result) {
     rlo_segment_sum *sums[2];
     const int32_t dims[2] = {cases[n].dim, cases[n].from_end};
     for (int32_t k = 0; k < 2; ++k) {
-      expect_ok(rlo_segment_sum_infer(
-          &src, &ids, dims[k], cases[n].batch_dims, 7, &shapes[k]));
+      expect_ok(rlo_segment_sum_infer(&src, &ids, dims[k], cases[n].batch_dims, 7, &shapes[k]));
       test_expect_shape(&shapes[k], cases[n].result);
-      expect_ok(rlo_segment_sum_create(
-          &src, &ids, dims[k], cases[n].batch_dims, &shapes[k], &sums[k]));
+      expect_ok(
+          rlo_segment_sum_create(&src, &ids, dims[k], cases[n].batch_dims, &shapes[k], &sums[k]));
     }
-    ck_assert(is_same_list(rlo_segment_sum_problems(sums[0]),
-                           rlo_segment_sum_problems(sums[1])));
+    ck_assert(is_same_list(rlo_segment_sum_problems(sums[0]), rlo_segment_sum_problems(sums[1])));
     rlo_segment_sum_release(sums[0]);
     rlo_segment_sum_release(sums[1]);
   }
   rlo_shape ids = test_shape_of("s32[3,2]");
   rlo_shape shape;
-  expect_refusal(rlo_segment_sum_infer(&src, &ids, -3, 0, 7, &shape),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_segment_sum_infer(&src, &ids, -3, 0, 7, &shape), RLO_OUT_OF_RANGE,
                  "segment_sum: dimension -3 of an array of rank 2; -2 to 1 are "
                  "possible");
   ids = test_shape_of("s32[5,3,2,1]");
-  expect_refusal(rlo_segment_sum_infer(&src, &ids, -1, 0, 7, &shape),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_segment_sum_infer(&src, &ids, -1, 0, 7, &shape), RLO_INVALID_ARGUMENT,
                  "segment_sum: the array of ids has 4 dimensions of rows, the "
                  "source of rank 3 has 3 from dimension 0 on");
-  expect_refusal(
-      rlo_segment_sum_infer(&src, &ids, -1, 5, 7, &shape),
-      RLO_OUT_OF_RANGE,
-      "segment_sum: 5 batch dimensions; there may be 0 to 0, for "
-      "they come before dimension 0 and the array of ids has rank 4");
+  expect_refusal(rlo_segment_sum_infer(&src, &ids, -1, 5, 7, &shape), RLO_OUT_OF_RANGE,
+                 "segment_sum: 5 batch dimensions; there may be 0 to 0, for "
+                 "they come before dimension 0 and the array of ids has rank 4");
 }
 
 /* -------------------------------------------------------------- descriptors */
 
-typedef rlo_status (*edit)(const rlo_shape *shape,
-                           int32_t dim,
-                           rlo_shape *out_shape);
+typedef rlo_status (*edit)(const rlo_shape *shape, int32_t dim, rlo_shape *out_shape);
 
-static rlo_status delete_one(const rlo_shape *shape,
-                             int32_t dim,
-                             rlo_shape *out_shape) {
+static rlo_status delete_one(const rlo_shape *shape, int32_t dim, rlo_shape *out_shape) {
   return rlo_shape_delete_dims(shape, &dim, 1, out_shape);
 }
 
-static rlo_status delete_of_layout(const rlo_shape *shape,
-                                   int32_t dim,
-                                   rlo_shape *out_shape) {
-  rlo_status status =
-      rlo_shape_filter_dims(shape, (bool[]){true, true, false}, out_shape);
-  return status == RLO_OK
-             ? rlo_layout_delete_dim(&shape->layout, 3, dim, &out_shape->layout)
-             : status;
+static rlo_status delete_of_layout(const rlo_shape *shape, int32_t dim, rlo_shape *out_shape) {
+  rlo_status status = rlo_shape_filter_dims(shape, (bool[]){true, true, false}, out_shape);
+  return status == RLO_OK ? rlo_layout_delete_dim(&shape->layout, 3, dim, &out_shape->layout)
+                          : status;
 }
 
-static const edit edits[] = {delete_one,
-                             delete_of_layout,
-                             rlo_shape_move_dim_to_major,
+static const edit edits[] = {delete_one, delete_of_layout, rlo_shape_move_dim_to_major,
                              rlo_shape_move_dim_to_minor};
 
 RLO_TABLE_TEST(test_dimension__edits_count_from_both_ends, edits) {
@@ -341,11 +299,9 @@ RLO_TABLE_TEST(test_dimension__edits_count_from_both_ends, edits) {
     expect_ok(edits[_i](&shape, dim - 3, &b));
     ck_assert(rlo_shape_equal(&a, &b));
   }
-  expect_refusal(edits[_i](&shape, -4, &a),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(edits[_i](&shape, -4, &a), RLO_OUT_OF_RANGE,
                  "dimension -4 of an array of rank 3; -3 to 2 are possible");
-  expect_refusal(edits[_i](&shape, 3, &a),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(edits[_i](&shape, 3, &a), RLO_OUT_OF_RANGE,
                  "dimension 3 of an array of rank 3; -3 to 2 are possible");
 }
 
@@ -354,13 +310,11 @@ RLO_TEST(test_dimension__permuted_shapes_count_from_both_ends) {
   rlo_shape out;
   expect_ok(rlo_shape_permute_dims(&shape, ENTRIES(-1, 0, -2), &out));
   test_expect_shape(&out, "f32[4,2,3]{2,0,1}");
-  expect_ok(
-      rlo_shape_permute_dims_ignoring_layout(&shape, ENTRIES(-1, 0, -2), &out));
+  expect_ok(rlo_shape_permute_dims_ignoring_layout(&shape, ENTRIES(-1, 0, -2), &out));
   test_expect_shape(&out, "f32[4,2,3]{1,2,0}");
   bool is_bitcast = false;
   rlo_shape dst = test_shape_of("f32[4,2,3]{2,0,1}");
-  expect_ok(rlo_shape_transpose_is_bitcast(
-      &shape, &dst, ENTRIES(-1, 0, -2), 0, &is_bitcast));
+  expect_ok(rlo_shape_transpose_is_bitcast(&shape, &dst, ENTRIES(-1, 0, -2), 0, &is_bitcast));
   ck_assert(is_bitcast);
   rlo_shape plain = test_shape_of("f32[2,3,4]");
   rlo_normalized_transpose a;
@@ -377,8 +331,7 @@ RLO_TEST(test_dimension__places_count_from_both_ends) {
   test_expect_shape(&out, "f32[2,3,5]{1,0,2}");
   expect_ok(rlo_shape_insert_dims(&shape, -3, DIMS(5, 6), 2, &out));
   test_expect_shape(&out, "f32[5,6,2,3]");
-  expect_refusal(rlo_shape_insert_dims(&shape, -4, DIMS(5), 1, &out),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_shape_insert_dims(&shape, -4, DIMS(5), 1, &out), RLO_OUT_OF_RANGE,
                  "place -4 for new dimensions in a shape of rank 2; -3 to 2 "
                  "are possible");
 }
@@ -388,15 +341,12 @@ RLO_TEST(test_dimension__queries_count_from_both_ends) {
   bool answers[2] = {false, false};
   for (int32_t dim = 0; dim < 3; ++dim) {
     expect_ok(rlo_shape_is_effectively_most_major(&shape, dim, &answers[0]));
-    expect_ok(
-        rlo_shape_is_effectively_most_major(&shape, dim - 3, &answers[1]));
+    expect_ok(rlo_shape_is_effectively_most_major(&shape, dim - 3, &answers[1]));
     ck_assert_int_eq(answers[0], answers[1]);
-    ck_assert_int_eq(
-        rlo_layout_max_split_size(&shape.layout, shape.dims, 3, dim),
-        rlo_layout_max_split_size(&shape.layout, shape.dims, 3, dim - 3));
+    ck_assert_int_eq(rlo_layout_max_split_size(&shape.layout, shape.dims, 3, dim),
+                     rlo_layout_max_split_size(&shape.layout, shape.dims, 3, dim - 3));
   }
-  expect_refusal(rlo_shape_is_effectively_most_major(&shape, -4, answers),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_shape_is_effectively_most_major(&shape, -4, answers), RLO_OUT_OF_RANGE,
                  "dimension -4 of an array of rank 3; -3 to 2 are possible");
   const rlo_layout *layout = &shape.layout;
   ck_assert(rlo_layout_are_dims_consecutive(layout, 3, ENTRIES(-1, 1), 2));
@@ -404,8 +354,8 @@ RLO_TEST(test_dimension__queries_count_from_both_ends) {
   ck_assert(!rlo_layout_are_dims_consecutive(layout, 3, ENTRIES(-4), 1));
   bool are_kept = false;
   int32_t to[2];
-  expect_ok(rlo_reshape_leaves_dims_unmodified(
-      DIMS(4, 6, 8), 3, DIMS(4, 2, 3, 8), 4, ENTRIES(0, -1), 2, &are_kept, to));
+  expect_ok(rlo_reshape_leaves_dims_unmodified(DIMS(4, 6, 8), 3, DIMS(4, 2, 3, 8), 4,
+                                               ENTRIES(0, -1), 2, &are_kept, to));
   ck_assert(are_kept && to[0] == 0 && to[1] == 3);
 }
 
@@ -417,6 +367,5 @@ RLO_TEST(test_dimension__orders_of_layouts_do_not) {
   ck_assert_int_eq(rlo_layout_from_major_to_minor(ENTRIES(0, -1), 2, &layout),
                    RLO_INVALID_ARGUMENT);
   rlo_shape shape;
-  ck_assert_int_eq(test_parse_shape("f32[2,3]{-1,0}", &shape),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(test_parse_shape("f32[2,3]{-1,0}", &shape), RLO_INVALID_ARGUMENT);
 }

@@ -38,8 +38,7 @@ static const rlo__log_sink sink = {write_down, NULL, RLO__LOG_DEBUG};
 static void open_cache(int64_t limit_bytes) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  ck_assert_int_eq(rlo__disk_cache_create(
-                       folder_path, limit_bytes, geteuid(), &sink, &cache),
+  ck_assert_int_eq(rlo__disk_cache_create(folder_path, limit_bytes, geteuid(), &sink, &cache),
                    RLO_OK);
 }
 
@@ -109,8 +108,7 @@ static size_t count_files(void) {
   rlo__directory folder;
   rlo__directory_file *files = NULL;
   size_t count = 0;
-  ck_assert_int_eq(rlo__directory_open(folder_path, geteuid(), false, &folder),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__directory_open(folder_path, geteuid(), false, &folder), RLO_OK);
   ck_assert_int_eq(rlo__directory_list(&folder, &files, &count), RLO_OK);
   rlo__free(files);
   rlo__directory_close(&folder);
@@ -151,8 +149,7 @@ RLO_TEST(test_disk_cache__keeps_what_it_is_given) {
 RLO_TEST(test_disk_cache__is_off_without_a_folder) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  ck_assert_int_eq(rlo__disk_cache_create("", LIMIT, geteuid(), &sink, &cache),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__disk_cache_create("", LIMIT, geteuid(), &sink, &cache), RLO_OK);
   ck_assert(!rlo__disk_cache_is_on(cache));
   store_word("one", 100);
   ck_assert(!has_word("one"));
@@ -178,8 +175,7 @@ RLO_TEST(test_disk_cache__is_in_the_home_by_default) {
   /* .cache is made as well. */
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  ck_assert_int_eq(
-      rlo__disk_cache_create(NULL, LIMIT, geteuid(), &sink, &cache), RLO_OK);
+  ck_assert_int_eq(rlo__disk_cache_create(NULL, LIMIT, geteuid(), &sink, &cache), RLO_OK);
   store_word("one", 100);
   ck_assert(has_word("one"));
   ck_assert_uint_eq(mode_of(expected), 0700);
@@ -293,9 +289,8 @@ RLO_TEST(test_disk_cache__uses_no_folder_that_others_can_write_to) {
 RLO_TEST(test_disk_cache__uses_no_folder_of_somebody_else) {
   store_word("one", 10);
   rlo__disk_cache_destroy(cache);
-  ck_assert_int_eq(
-      rlo__disk_cache_create(folder_path, LIMIT, geteuid() + 1, &sink, &cache),
-      RLO_OK);
+  ck_assert_int_eq(rlo__disk_cache_create(folder_path, LIMIT, geteuid() + 1, &sink, &cache),
+                   RLO_OK);
   check_refusal("belongs to user");
   if (geteuid() == 0) {
     ck_assert_int_eq(chown(folder_path, 12345, 12345), 0);
@@ -340,9 +335,8 @@ RLO_TEST(test_disk_cache__survives_a_disk_that_is_full) {
     signal(SIGXFSZ, SIG_IGN);
     bool is_well = setrlimit(RLIMIT_FSIZE, &limit) == 0;
     store_word("new", 100000);
-    is_well = is_well && !has_word("new") && has_word("old") &&
-              stats_now().disk_writes == 1 && count_files() == 1 &&
-              strstr(last_line, "is not written") != NULL;
+    is_well = is_well && !has_word("new") && has_word("old") && stats_now().disk_writes == 1 &&
+              count_files() == 1 && strstr(last_line, "is not written") != NULL;
     _exit(is_well ? 0 : 1);
   }
   int status = -1;
@@ -357,8 +351,7 @@ RLO_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld", (long)getpid());
     rlo__disk_cache_destroy(cache);
-    ck_assert_int_eq(
-        rlo__disk_cache_create(path, LIMIT, geteuid(), &sink, &cache), RLO_OK);
+    ck_assert_int_eq(rlo__disk_cache_create(path, LIMIT, geteuid(), &sink, &cache), RLO_OK);
   } else {
     ck_assert_int_eq(mkdir(folder_path, 0500), 0);
   }
@@ -398,8 +391,7 @@ RLO_TEST(test_disk_cache__drops_what_was_unused_for_longest) {
     store_word(names[i], 1000);
     path_of(names[i], path);
     /* Files written at once may have one time. */
-    const struct timespec times[2] = {{1000 + (time_t)i, 0},
-                                      {1000 + (time_t)i, 0}};
+    const struct timespec times[2] = {{1000 + (time_t)i, 0}, {1000 + (time_t)i, 0}};
     ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
   }
   ck_assert(has_word("a")); /* that makes it the youngest */

@@ -33,38 +33,11 @@ static const struct {
     {F32, 0, 2, {2, 3}, {0}, false, 0, UNKNOWN, "f32[2,3]{1,0}", 0},
     {F32, 0, 2, {2, 3}, {3, 1}, true, 12, UNKNOWN, "f32[2,3]{1,0}", 12},
     {F32, 0, 2, {2, 3}, {1, 2}, true, 0, UNKNOWN, "f32[2,3]{0,1}", 0},
-    {F32,
-     0,
-     2,
-     {2, 3},
-     {8, 1},
-     true,
-     4,
-     68,
-     "f32[2,3]{1,0:pad(2,8)fill(unknown)}",
-     4},
+    {F32, 0, 2, {2, 3}, {8, 1}, true, 4, 68, "f32[2,3]{1,0:pad(2,8)fill(unknown)}", 4},
     {F32, 0, 2, {2, 3}, {8, 1}, true, 4, 67, "f32[2,3]{:strides(8,1)}", 4},
     {F32, 0, 2, {2, 3}, {0, 1}, true, 0, ALL, "f32[2,3]{:strides(0,1)}", 0},
-    {F32,
-     0,
-     1,
-     {5},
-     {-2},
-     true,
-     0,
-     UNKNOWN,
-     "f32[5]{:strides(-2)offset(8)}",
-     -32},
-    {F32,
-     0,
-     1,
-     {5},
-     {-2},
-     true,
-     40,
-     UNKNOWN,
-     "f32[5]{:strides(-2)offset(8)}",
-     8},
+    {F32, 0, 1, {5}, {-2}, true, 0, UNKNOWN, "f32[5]{:strides(-2)offset(8)}", -32},
+    {F32, 0, 1, {5}, {-2}, true, 40, UNKNOWN, "f32[5]{:strides(-2)offset(8)}", 8},
     {F32, 0, 2, {0, 3}, {7, -7}, true, 0, UNKNOWN, "f32[0,3]{1,0}", 0},
     {F32, 0, 2, {0, 3}, {0}, false, 0, 0, "f32[0,3]{1,0}", 0},
     {BOOL, 0, 1, {3}, {0}, false, 0, UNKNOWN, "pred[3]{0}", 0},
@@ -75,26 +48,8 @@ static const struct {
     {{10, 8, 1}, 0, 1, {3}, {0}, false, 0, UNKNOWN, "f8e4m3fn[3]{0}", 0},
     /* Less than a byte: packed unless said otherwise. */
     {S4, 0, 1, {6}, {0}, false, 0, 3, "s4[6]{0:E(4)}", 0},
-    {S4,
-     RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED,
-     1,
-     {6},
-     {0},
-     false,
-     0,
-     6,
-     "s4[6]{0}",
-     0},
-    {S4,
-     0,
-     1,
-     {3},
-     {-1},
-     true,
-     1,
-     UNKNOWN,
-     "s4[3]{:E(4)strides(-1)offset(2)}",
-     0},
+    {S4, RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED, 1, {6}, {0}, false, 0, 6, "s4[6]{0}", 0},
+    {S4, 0, 1, {3}, {-1}, true, 1, UNKNOWN, "s4[3]{:E(4)strides(-1)offset(2)}", 0},
     {F6, 0, 1, {4}, {0}, false, 0, 3, "f6e2m3fn[4]{0:E(6)}", 0},
 };
 
@@ -103,18 +58,14 @@ RLO_TABLE_TEST(test_dlpack__views_tensors, views) {
   int64_t strides[3];
   memcpy(dims, views[_i].dims, sizeof dims);
   memcpy(strides, views[_i].strides, sizeof strides);
-  DLTensor tensor = test_dlpack_tensor(views[_i].dtype,
-                                       views[_i].rank > 0 ? dims : NULL,
-                                       views[_i].has_strides ? strides : NULL,
-                                       views[_i].rank);
+  DLTensor tensor = test_dlpack_tensor(views[_i].dtype, views[_i].rank > 0 ? dims : NULL,
+                                       views[_i].has_strides ? strides : NULL, views[_i].rank);
   tensor.byte_offset = views[_i].byte_offset;
   rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
-  ck_assert_int_eq(rlo_dlpack_view_tensor(
-                       &tensor, views[_i].flags, views[_i].available, &view),
+  ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, views[_i].flags, views[_i].available, &view),
                    RLO_OK);
   rlo_shape expected = test_shape_of(views[_i].shape);
-  ck_assert_msg(
-      rlo_shape_equal(&view.shape, &expected), "%s", test_text_of(&view.shape));
+  ck_assert_msg(rlo_shape_equal(&view.shape, &expected), "%s", test_text_of(&view.shape));
   ck_assert_int_eq(view.offset_bytes, views[_i].offset_bytes);
   ck_assert_int_eq(view.device, RLO_DLPACK_CPU);
   ck_assert_ptr_eq(view.data, test_dlpack_memory);
@@ -237,12 +188,10 @@ RLO_LOOP_TEST(test_dlpack__refuses_tensors, 0, NUM_FAULTS) {
   rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   memset(&view, 0x5a, sizeof view);
   view.struct_size = sizeof view;
-  ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, 0, available, &view),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, 0, available, &view), RLO_OK);
   const rlo_dlpack_view before = view;
   break_tensor(_i, &tensor, &available);
-  ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, 0, available, &view),
-                   fault_statuses[_i]);
+  ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, 0, available, &view), fault_statuses[_i]);
   ck_assert_mem_eq(&view, &before, sizeof view);
 }
 
@@ -253,6 +202,5 @@ RLO_TEST(test_dlpack__takes_an_empty_tensor_without_data) {
   rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, 0, UNKNOWN, &view), RLO_OK);
   ck_assert_ptr_null(view.data);
-  ck_assert_int_eq(rlo_dlpack_view_tensor(NULL, 0, UNKNOWN, &view),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_dlpack_view_tensor(NULL, 0, UNKNOWN, &view), RLO_INVALID_ARGUMENT);
 }

@@ -33,15 +33,13 @@ static void count_versioned_deletion(struct DLManagedTensorVersioned *self) {
 
 RLO_TEST(test_dlpack__import_calls_the_deleter_once) {
   int64_t dims[] = {2, 3};
-  DLManagedTensor managed = {
-      .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2),
-      .deleter = count_deletion};
+  DLManagedTensor managed = {.dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2),
+                             .deleter = count_deletion};
   managed.dl_tensor.device.device_type = kDLOpenCL;
   managed.dl_tensor.device.device_id = 3;
   deleted_count = 0;
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import), RLO_OK);
   const rlo_dlpack_view *view = rlo_dlpack_import_view(import);
   ck_assert_int_eq(view->device, RLO_DLPACK_OPENCL);
   ck_assert_int_eq(view->device_id, 3);
@@ -55,32 +53,26 @@ RLO_TEST(test_dlpack__import_calls_the_deleter_once) {
 
 RLO_TEST(test_dlpack__import_goes_without_a_deleter) {
   int64_t dims[] = {2, 3};
-  DLManagedTensor managed = {.dl_tensor =
-                                 test_dlpack_tensor(f32_type, dims, NULL, 2)};
+  DLManagedTensor managed = {.dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2)};
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import), RLO_OK);
   rlo_dlpack_import_release(import);
 }
 
 RLO_TEST(test_dlpack__failed_import_leaves_the_tensor_alone) {
   int64_t dims[] = {2, 3};
-  DLManagedTensor managed = {
-      .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2),
-      .deleter = count_deletion};
+  DLManagedTensor managed = {.dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2),
+                             .deleter = count_deletion};
   deleted_count = 0;
   rlo_dlpack_import *import = NULL;
   rlo__alloc_set_fault(1, false);
-  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import), RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   ck_assert_ptr_null(import);
   managed.dl_tensor.dtype.lanes = 2;
-  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import), RLO_UNSUPPORTED);
   ck_assert_ptr_null(import);
-  ck_assert_int_eq(rlo_dlpack_import_create(NULL, UNKNOWN, &import),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_dlpack_import_create(NULL, UNKNOWN, &import), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(deleted_count, 0);
 }
 
@@ -93,8 +85,7 @@ RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
       .dl_tensor = test_dlpack_tensor(bool_type, dims, NULL, 2)};
   deleted_count = 0;
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(
-      rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_OK);
   ck_assert(rlo_dlpack_import_view(import)->is_read_only);
   ck_assert_int_eq(rlo_dlpack_import_view(import)->shape.dtype, RLO_DTYPE_PRED);
   rlo_dlpack_import_release(import);
@@ -102,9 +93,7 @@ RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
   /* Nothing but the deleter of another major version may be looked at. */
   managed.version.major = 2;
   memset(&managed.dl_tensor, 0xff, sizeof managed.dl_tensor);
-  ck_assert_int_eq(
-      rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_UNSUPPORTED);
   ck_assert_ptr_null(import);
   ck_assert_int_eq(rlo_dlpack_import_create_versioned(NULL, UNKNOWN, &import),
                    RLO_INVALID_ARGUMENT);
@@ -114,12 +103,10 @@ RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
 RLO_TEST(test_dlpack__import_goes_without_a_versioned_deleter) {
   int64_t dims[] = {2, 3};
   struct DLManagedTensorVersioned managed = {
-      .version = {1, 0},
-      .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2)};
+      .version = {1, 0}, .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2)};
   int64_t live_count = rlo__alloc_live_count();
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(
-      rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_OK);
   rlo_dlpack_import_release(import);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
@@ -149,8 +136,7 @@ RLO_TEST(test_dlpack__export_fills_the_tensor) {
   DLManagedTensor *managed = NULL;
   destroyed = NULL;
   int token;
-  ck_assert_int_eq(rlo_dlpack_export(&view, note_destroyed, &token, &managed),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_export(&view, note_destroyed, &token, &managed), RLO_OK);
   const DLTensor *tensor = &managed->dl_tensor;
   ck_assert_ptr_eq(tensor->data, test_dlpack_memory);
   ck_assert_int_eq(tensor->device.device_type, kDLOpenCL);
@@ -179,8 +165,7 @@ RLO_TEST(test_dlpack__export_moves_the_data_before_an_offset_below_0) {
   ck_assert_uint_eq(managed->dl_tensor.byte_offset, 0);
   managed->deleter(managed);
   view.device = RLO_DLPACK_OPENCL;
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_OUT_OF_RANGE);
   ck_assert_ptr_null(managed);
 }
 
@@ -193,17 +178,14 @@ static const struct {
     {"u8[4]{:strides(1)offset(2)}", INT64_MAX - 1, RLO_OVERFLOW},
 };
 
-RLO_TABLE_TEST(test_dlpack__export_refuses_offsets_that_do_not_fit,
-               far_offsets) {
+RLO_TABLE_TEST(test_dlpack__export_refuses_offsets_that_do_not_fit, far_offsets) {
   rlo_dlpack_view view = view_of(far_offsets[_i].shape);
   view.offset_bytes = far_offsets[_i].offset_bytes;
   DLManagedTensor *managed = NULL;
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
-                   far_offsets[_i].status);
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), far_offsets[_i].status);
   if (far_offsets[_i].status == RLO_OK) {
-    ck_assert_uint_eq(
-        managed->dl_tensor.byte_offset,
-        (uint64_t)view.offset_bytes + (uint64_t)view.shape.layout.offset_elems);
+    ck_assert_uint_eq(managed->dl_tensor.byte_offset,
+                      (uint64_t)view.offset_bytes + (uint64_t)view.shape.layout.offset_elems);
     managed->deleter(managed);
   } else {
     ck_assert_ptr_null(managed);
@@ -219,8 +201,7 @@ RLO_TEST(test_dlpack__export_needs_data_for_elements_only) {
   managed->deleter(managed);
   managed = NULL;
   view.shape = test_shape_of("f32[2,1]");
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(managed);
 }
 
@@ -229,26 +210,21 @@ RLO_TEST(test_dlpack__export_says_what_only_the_versioned_struct_can) {
   view.is_read_only = true;
   struct DLManagedTensorVersioned *versioned = NULL;
   int64_t live_count = rlo__alloc_live_count();
-  ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned), RLO_OK);
   ck_assert_uint_eq(versioned->version.major, 1);
-  ck_assert_uint_eq(
-      versioned->flags,
-      RLO_DLPACK_FLAG_READ_ONLY | RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED);
+  ck_assert_uint_eq(versioned->flags,
+                    RLO_DLPACK_FLAG_READ_ONLY | RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED);
   ck_assert_int_eq(versioned->dl_tensor.dtype.bits, 4);
   versioned->deleter(versioned);
   DLManagedTensor *managed = NULL;
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_UNSUPPORTED);
   view.is_read_only = false;
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_UNSUPPORTED);
   ck_assert_ptr_null(managed);
   view.shape.layout.element_size_bits = 4;
   ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_OK);
   managed->deleter(managed);
-  ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned), RLO_OK);
   ck_assert_uint_eq(versioned->flags, 0);
   versioned->deleter(versioned);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
@@ -270,9 +246,8 @@ RLO_TABLE_TEST(test_dlpack__export_refuses, not_lent) {
   destroyed = NULL;
   int token;
   struct DLManagedTensorVersioned *versioned = NULL;
-  ck_assert_int_eq(
-      rlo_dlpack_export_versioned(&view, note_destroyed, &token, &versioned),
-      not_lent[_i].status);
+  ck_assert_int_eq(rlo_dlpack_export_versioned(&view, note_destroyed, &token, &versioned),
+                   not_lent[_i].status);
   ck_assert_ptr_null(versioned);
   ck_assert_ptr_null(destroyed);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
@@ -283,27 +258,23 @@ RLO_TEST(test_dlpack__export_refuses_no_data_no_device_no_memory) {
   DLManagedTensor *managed = NULL;
   destroyed = NULL;
   rlo__alloc_set_fault(1, false);
-  ck_assert_int_eq(
-      rlo_dlpack_export(&view, note_destroyed, test_dlpack_memory, &managed),
-      RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_dlpack_export(&view, note_destroyed, test_dlpack_memory, &managed),
+                   RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   view.data = NULL;
-  ck_assert_int_eq(
-      rlo_dlpack_export(&view, note_destroyed, test_dlpack_memory, &managed),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_dlpack_export(&view, note_destroyed, test_dlpack_memory, &managed),
+                   RLO_INVALID_ARGUMENT);
   view.data = test_dlpack_memory;
   view.device = (rlo_dlpack_device)2;
-  ck_assert_int_eq(
-      rlo_dlpack_export(&view, note_destroyed, test_dlpack_memory, &managed),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_dlpack_export(&view, note_destroyed, test_dlpack_memory, &managed),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(managed);
   ck_assert_ptr_null(destroyed);
 }
 
 /* What is lent and taken back has its elements where they were. */
 RLO_TEST(test_dlpack__round_trips) {
-  static const rlo_dtype dtypes[] = {
-      RLO_DTYPE_PRED, RLO_DTYPE_U4, RLO_DTYPE_BF16, RLO_DTYPE_C128};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED, RLO_DTYPE_U4, RLO_DTYPE_BF16, RLO_DTYPE_C128};
   test_random random = test_random_begin("dlpack");
   for (int32_t round = 0; round < 500; ++round) {
     int32_t rank = (int32_t)test_random_in(&random, 0, 4);
@@ -312,19 +283,14 @@ RLO_TEST(test_dlpack__round_trips) {
       dims[k] = test_random_in(&random, 1, 4);
     }
     rlo_dlpack_view view = view_of("u8[]");
-    view.shape = test_random_shape(&random,
-                                   dtypes[round % 4],
-                                   dims,
-                                   rank,
+    view.shape = test_random_shape(&random, dtypes[round % 4], dims, rank,
                                    TEST_PAD | TEST_STRIDED | TEST_BROADCAST);
     view.offset_bytes = 16 * test_random_in(&random, 0, 5);
     struct DLManagedTensorVersioned *managed = NULL;
-    ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &managed),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &managed), RLO_OK);
     rlo_dlpack_import *import = NULL;
-    ck_assert_int_eq(
-        rlo_dlpack_import_create_versioned(managed, RLO_AVAILABLE_ALL, &import),
-        RLO_OK);
+    ck_assert_int_eq(rlo_dlpack_import_create_versioned(managed, RLO_AVAILABLE_ALL, &import),
+                     RLO_OK);
     const rlo_dlpack_view *back = rlo_dlpack_import_view(import);
     ck_assert(rlo_shape_compatible(&back->shape, &view.shape));
     int64_t bytes = rlo_dtype_storage_bits(view.shape.dtype) / 8;
@@ -333,10 +299,8 @@ RLO_TEST(test_dlpack__round_trips) {
       int64_t slot;
       int64_t back_slot;
       ck_assert_int_eq(rlo_index_to_linear(&view.shape, index, &slot), RLO_OK);
-      ck_assert_int_eq(rlo_index_to_linear(&back->shape, index, &back_slot),
-                       RLO_OK);
-      ck_assert_int_eq(view.offset_bytes + slot * bytes,
-                       back->offset_bytes + back_slot * bytes);
+      ck_assert_int_eq(rlo_index_to_linear(&back->shape, index, &back_slot), RLO_OK);
+      ck_assert_int_eq(view.offset_bytes + slot * bytes, back->offset_bytes + back_slot * bytes);
     } while (rlo_index_bump(&view.shape, index));
     rlo_dlpack_import_release(import);
   }

@@ -78,14 +78,13 @@ RLO_TEST(test_dtype__knows_no_other_number) {
     ck_assert_int_eq(rlo_dtype_class_of(dtype), RLO_DTYPE_CLASS_NONE);
     ck_assert_int_eq(rlo_dtype_value_bits(dtype), 0);
     ck_assert_int_eq(rlo_dtype_storage_bits(dtype), 0);
-    ck_assert_int_eq(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, bits),
-                     RLO_INVALID_ARGUMENT);
+    ck_assert_int_eq(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, bits), RLO_INVALID_ARGUMENT);
   }
 }
 
 RLO_TEST(test_dtype__finds_no_other_name) {
-  static const char *const names[] = {
-      "", "F32", "f3", "f322", " f32", "invalid", "tuple", "opaque", "token"};
+  static const char *const names[] = {"",        "F32",   "f3",     "f322", " f32",
+                                      "invalid", "tuple", "opaque", "token"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     rlo_dtype dtype = RLO_DTYPE_F32;
     ck_assert_int_eq(rlo_dtype_from_name(names[i], &dtype), RLO_NOT_FOUND);
@@ -159,8 +158,7 @@ static double decode(int row, uint32_t bits) {
   if (floats[row].nan == NAN_IEEE && is_top) {
     return mantissa == 0 ? sign * (double)INFINITY : (double)NAN;
   }
-  if ((floats[row].nan == NAN_ONES &&
-       magnitude == (1u << (exponent_bits + mantissa_bits)) - 1) ||
+  if ((floats[row].nan == NAN_ONES && magnitude == (1u << (exponent_bits + mantissa_bits)) - 1) ||
       (floats[row].nan == NAN_MINUS_ZERO && is_negative && magnitude == 0)) {
     return (double)NAN;
   }
@@ -171,12 +169,9 @@ static double decode(int row, uint32_t bits) {
                       (int)exponent - floats[row].bias - mantissa_bits);
 }
 
-RLO_LOOP_TEST(test_dtype__small_float_constants_follow_from_the_format,
-              0,
-              NUM_FLOATS) {
+RLO_LOOP_TEST(test_dtype__small_float_constants_follow_from_the_format, 0, NUM_FLOATS) {
   rlo_dtype dtype = floats[_i].dtype;
-  int bits = floats[_i].sign_bits + floats[_i].exponent_bits +
-             floats[_i].mantissa_bits;
+  int bits = floats[_i].sign_bits + floats[_i].exponent_bits + floats[_i].mantissa_bits;
   uint32_t lowest = 0, highest = 0, one = 0, zero = 0;
   int ones = 0, zeros = 0;
   double low = (double)INFINITY, high = -(double)INFINITY, greatest = 0;
@@ -220,8 +215,7 @@ RLO_LOOP_TEST(test_dtype__small_float_constants_follow_from_the_format,
     uint8_t out[16];
     memset(out, 0x5a, sizeof out);
     ck_assert_int_eq(zeros, 0);
-    ck_assert_int_eq(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, out),
-                     RLO_UNSUPPORTED);
+    ck_assert_int_eq(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, out), RLO_UNSUPPORTED);
     ck_assert_str_eq(rlo_error_last()->message, "f8e8m0fnu has no zero");
     ck_assert_uint_eq(out[0], 0x5a);
   }
@@ -242,16 +236,12 @@ static uint64_t f64_bits(double value) {
 RLO_TEST(test_dtype__wide_float_constants_are_the_hosts) {
   ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_ZERO), f32_bits(0.0f));
   ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_ONE), f32_bits(1.0f));
-  ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_LOWEST),
-                    f32_bits(-INFINITY));
-  ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_HIGHEST),
-                    f32_bits(INFINITY));
+  ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_LOWEST), f32_bits(-INFINITY));
+  ck_assert_uint_eq(constant_of(RLO_DTYPE_F32, RLO_DTYPE_HIGHEST), f32_bits(INFINITY));
   ck_assert_uint_eq(constant_of(RLO_DTYPE_F64, RLO_DTYPE_ZERO), f64_bits(0.0));
   ck_assert_uint_eq(constant_of(RLO_DTYPE_F64, RLO_DTYPE_ONE), f64_bits(1.0));
-  ck_assert_uint_eq(constant_of(RLO_DTYPE_F64, RLO_DTYPE_LOWEST),
-                    f64_bits(-(double)INFINITY));
-  ck_assert_uint_eq(constant_of(RLO_DTYPE_F64, RLO_DTYPE_HIGHEST),
-                    f64_bits((double)INFINITY));
+  ck_assert_uint_eq(constant_of(RLO_DTYPE_F64, RLO_DTYPE_LOWEST), f64_bits(-(double)INFINITY));
+  ck_assert_uint_eq(constant_of(RLO_DTYPE_F64, RLO_DTYPE_HIGHEST), f64_bits((double)INFINITY));
 }
 
 RLO_TEST(test_dtype__integer_constants_are_the_extremes) {
@@ -290,14 +280,12 @@ RLO_TEST(test_dtype__one_bit_integers_have_no_one) {
   ck_assert_uint_eq(constant_of(RLO_DTYPE_S1, RLO_DTYPE_ZERO), 0);
   ck_assert_uint_eq(constant_of(RLO_DTYPE_S1, RLO_DTYPE_LOWEST), 1);
   ck_assert_uint_eq(constant_of(RLO_DTYPE_S1, RLO_DTYPE_HIGHEST), 0);
-  ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_S1, RLO_DTYPE_ONE, out),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_S1, RLO_DTYPE_ONE, out), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message, "s1 has no one");
 }
 
 RLO_TEST(test_dtype__complex_one_is_real) {
-  static const rlo_dtype_constant extremes[] = {RLO_DTYPE_LOWEST,
-                                                RLO_DTYPE_HIGHEST};
+  static const rlo_dtype_constant extremes[] = {RLO_DTYPE_LOWEST, RLO_DTYPE_HIGHEST};
   uint8_t out[16];
 
   ck_assert_uint_eq(constant_of(RLO_DTYPE_C64, RLO_DTYPE_ZERO), 0);
@@ -305,33 +293,27 @@ RLO_TEST(test_dtype__complex_one_is_real) {
   ck_assert_uint_eq(constant_of(RLO_DTYPE_C128, RLO_DTYPE_ZERO), 0);
   ck_assert_uint_eq(constant_of(RLO_DTYPE_C128, RLO_DTYPE_ONE), f64_bits(1.0));
   for (size_t i = 0; i < 2; ++i) {
-    ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_C64, extremes[i], out),
-                     RLO_UNSUPPORTED);
-    ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_C128, extremes[i], out),
-                     RLO_UNSUPPORTED);
+    ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_C64, extremes[i], out), RLO_UNSUPPORTED);
+    ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_C128, extremes[i], out), RLO_UNSUPPORTED);
   }
   ck_assert_str_eq(rlo_error_last()->message, "c128 has no highest value");
 }
 
 RLO_TEST(test_dtype__refuses_an_unknown_constant) {
   uint8_t out[16];
-  ck_assert_int_eq(
-      rlo_dtype_constant_bits(RLO_DTYPE_F32, (rlo_dtype_constant)4, out),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(
-      rlo_dtype_constant_bits(RLO_DTYPE_F32, (rlo_dtype_constant)-1, out),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_F32, (rlo_dtype_constant)4, out),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_F32, (rlo_dtype_constant)-1, out),
+                   RLO_INVALID_ARGUMENT);
 }
 
 RLO_LOOP_TEST(test_dtype__rows_are_consistent, 0, NUM_TYPES) {
   const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)types[_i].number);
   int sign_bits = info->format.is_unsigned ? 0 : 1;
-  int format_bits =
-      sign_bits + info->format.exponent_bits + info->format.mantissa_bits;
+  int format_bits = sign_bits + info->format.exponent_bits + info->format.mantissa_bits;
 
-  ck_assert_int_eq(
-      info->dlpack_bits,
-      info->class_of == RLO_DTYPE_CLASS_BOOL ? 8 : info->value_bits);
+  ck_assert_int_eq(info->dlpack_bits,
+                   info->class_of == RLO_DTYPE_CLASS_BOOL ? 8 : info->value_bits);
   switch (info->class_of) {
     case RLO_DTYPE_CLASS_FLOAT:
       ck_assert_int_eq(info->value_bits, format_bits);
@@ -350,11 +332,9 @@ RLO_LOOP_TEST(test_dtype__rows_are_consistent, 0, NUM_TYPES) {
   }
   /* DLPack's codes and bits name a type as well as our number does. */
   for (int other = 0; other < NUM_TYPES; ++other) {
-    const rlo__dtype_info *row =
-        rlo__dtype_info_of((rlo_dtype)types[other].number);
+    const rlo__dtype_info *row = rlo__dtype_info_of((rlo_dtype)types[other].number);
     if (row != info) {
-      ck_assert(row->dlpack_code != info->dlpack_code ||
-                row->dlpack_bits != info->dlpack_bits);
+      ck_assert(row->dlpack_code != info->dlpack_code || row->dlpack_bits != info->dlpack_bits);
     }
   }
 }

@@ -36,8 +36,7 @@ RLO_TEST(test_dtype_order__knows_what_is_below_a_byte) {
 RLO_TEST(test_dtype_order__takes_complex_numbers_apart) {
   ck_assert_int_eq(rlo_dtype_complex_component(RLO_DTYPE_C64), RLO_DTYPE_F32);
   ck_assert_int_eq(rlo_dtype_complex_component(RLO_DTYPE_C128), RLO_DTYPE_F64);
-  ck_assert_int_eq(rlo_dtype_complex_component(RLO_DTYPE_F64),
-                   RLO_DTYPE_INVALID);
+  ck_assert_int_eq(rlo_dtype_complex_component(RLO_DTYPE_F64), RLO_DTYPE_INVALID);
 }
 
 static const struct {
@@ -85,24 +84,17 @@ static const struct {
 };
 
 RLO_TABLE_TEST(test_dtype_order__upcasts_keep_every_value, upcasts) {
-  ck_assert_msg(
-      rlo_dtype_can_upcast(upcasts[_i].from, upcasts[_i].to) == upcasts[_i].can,
-      "%s to %s",
-      rlo_dtype_name(upcasts[_i].from),
-      rlo_dtype_name(upcasts[_i].to));
+  ck_assert_msg(rlo_dtype_can_upcast(upcasts[_i].from, upcasts[_i].to) == upcasts[_i].can,
+                "%s to %s", rlo_dtype_name(upcasts[_i].from), rlo_dtype_name(upcasts[_i].to));
 }
 
 static const struct {
   rlo_dtype low, high;
 } orders[] = {
-    {RLO_DTYPE_F16, RLO_DTYPE_BF16},
-    {RLO_DTYPE_BF16, RLO_DTYPE_F32},
-    {RLO_DTYPE_F32, RLO_DTYPE_F64},
-    {RLO_DTYPE_S64, RLO_DTYPE_F8E5M2},
-    {RLO_DTYPE_F8E4M3FN, RLO_DTYPE_F8E5M2},
-    {RLO_DTYPE_U8, RLO_DTYPE_S8},
-    {RLO_DTYPE_S8, RLO_DTYPE_U16},
-    {RLO_DTYPE_F32, RLO_DTYPE_C64},
+    {RLO_DTYPE_F16, RLO_DTYPE_BF16},        {RLO_DTYPE_BF16, RLO_DTYPE_F32},
+    {RLO_DTYPE_F32, RLO_DTYPE_F64},         {RLO_DTYPE_S64, RLO_DTYPE_F8E5M2},
+    {RLO_DTYPE_F8E4M3FN, RLO_DTYPE_F8E5M2}, {RLO_DTYPE_U8, RLO_DTYPE_S8},
+    {RLO_DTYPE_S8, RLO_DTYPE_U16},          {RLO_DTYPE_F32, RLO_DTYPE_C64},
     {RLO_DTYPE_C64, RLO_DTYPE_F64},
 };
 
@@ -112,6 +104,5 @@ RLO_TABLE_TEST(test_dtype_order__orders_precision, orders) {
   ck_assert_int_eq(rlo_dtype_higher_precision(low, high), high);
   ck_assert_int_eq(rlo_dtype_higher_precision(high, low), high);
   ck_assert_int_eq(rlo_dtype_higher_precision(low, low), low);
-  ck_assert_int_eq(rlo_dtype_higher_precision(low, RLO_DTYPE_INVALID),
-                   RLO_DTYPE_INVALID);
+  ck_assert_int_eq(rlo_dtype_higher_precision(low, RLO_DTYPE_INVALID), RLO_DTYPE_INVALID);
 }

@@ -19,12 +19,9 @@ static rlo_shape full_shape(void) {
   layout.element_size_bits = 64;
   layout.memory_space = 300;
   layout.metadata_prefix_bytes = 16;
-  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, (int64_t[]){2, 5}, 2),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, (int64_t[]){2, 5}, 2), RLO_OK);
   rlo_shape shape;
-  ck_assert_msg(rlo_shape_make_with_layout(
-                    RLO_DTYPE_F32, dims, 2, &layout, &shape) == RLO_OK,
-                "%s",
+  ck_assert_msg(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &layout, &shape) == RLO_OK, "%s",
                 rlo_error_last()->message);
   return shape;
 }
@@ -106,8 +103,7 @@ RLO_LOOP_TEST(test_equality__each_thing_counts_unless_ignored, 0, NUM_THINGS) {
   ck_assert(!rlo_shape_equal(&a, &b));
   ck_assert(!rlo_shape_equal(&b, &a));
   /* Passing over every other part of the layout does not help. */
-  ck_assert(
-      !rlo_shape_equal_with(&a, &b, RLO_EQUAL_MINOR_TO_MAJOR_ONLY & ~ignore));
+  ck_assert(!rlo_shape_equal_with(&a, &b, RLO_EQUAL_MINOR_TO_MAJOR_ONLY & ~ignore));
   ck_assert(rlo_shape_equal_with(&a, &b, ignore));
   ck_assert(rlo_shape_equal_with(&b, &a, ignore));
   ck_assert(rlo_shape_hash(&a) != rlo_shape_hash(&b));
@@ -119,12 +115,10 @@ RLO_TEST(test_equality__minor_to_major_only) {
   for (int thing = 0; thing < NUM_LAYOUT_THINGS; ++thing) {
     change(&b, thing);
   }
-  ck_assert(rlo_layout_equal_with(
-      &a.layout, &b.layout, 2, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
+  ck_assert(rlo_layout_equal_with(&a.layout, &b.layout, 2, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
   ck_assert(rlo_shape_equal_with(&a, &b, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
   change(&b, 13);
-  ck_assert(!rlo_layout_equal_with(
-      &a.layout, &b.layout, 2, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
+  ck_assert(!rlo_layout_equal_with(&a.layout, &b.layout, 2, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
 }
 
 RLO_TEST(test_equality__fp_precision_is_of_floats_only) {
@@ -153,8 +147,7 @@ RLO_TEST(test_equality__ranks_always_count) {
   rlo_shape a = full_shape();
   rlo_shape b = a;
   b.rank = 1;
-  ck_assert(!rlo_shape_equal_with(
-      &a, &b, RLO_EQUAL_IGNORE_DIMENSIONS | RLO_EQUAL_IGNORE_LAYOUT));
+  ck_assert(!rlo_shape_equal_with(&a, &b, RLO_EQUAL_IGNORE_DIMENSIONS | RLO_EQUAL_IGNORE_LAYOUT));
   ck_assert(!rlo_shape_same_dims(&a, &b));
   b.rank = 2;
   ck_assert(rlo_shape_same_dims(&a, &b));
@@ -173,6 +166,5 @@ RLO_TEST(test_equality__equal_shapes_hash_equal) {
   b.dims[2] = 99;
   ck_assert(rlo_shape_equal(&a, &b));
   ck_assert_uint_eq(rlo_shape_hash(&a), rlo_shape_hash(&b));
-  ck_assert_uint_eq(rlo_layout_hash(&a.layout, 2),
-                    rlo_layout_hash(&b.layout, 2));
+  ck_assert_uint_eq(rlo_layout_hash(&a.layout, 2), rlo_layout_hash(&b.layout, 2));
 }

@@ -27,8 +27,8 @@ enum {
   SOME_CASES = 397
 };
 
-static const rlo_dtype dtypes[] = {
-    RLO_DTYPE_U8, RLO_DTYPE_U16, RLO_DTYPE_U32, RLO_DTYPE_U64, RLO_DTYPE_C128};
+static const rlo_dtype dtypes[] = {RLO_DTYPE_U8, RLO_DTYPE_U16, RLO_DTYPE_U32, RLO_DTYPE_U64,
+                                   RLO_DTYPE_C128};
 
 typedef struct every_case {
   int32_t rank;
@@ -67,9 +67,7 @@ RLO_TIMEOUT(1200);
 /* ---------------------------------------------------------------- one case */
 
 /** The slot of an index among dimensions of an order, the first one major. */
-static int64_t slot_of(int32_t rank,
-                       const int64_t *dims,
-                       const int32_t *order,
+static int64_t slot_of(int32_t rank, const int64_t *dims, const int32_t *order,
                        const int64_t *index) {
   int64_t slot = 0;
   for (int32_t k = 0; k < rank; ++k) {
@@ -95,11 +93,8 @@ static void dst_dims_of(const every_case *c, int64_t *out_dims) {
 }
 
 /** What the destination should hold; returns its bytes. */
-static int64_t expect_bytes(const every_case *c,
-                            int64_t element_bytes,
-                            const uint8_t *src,
-                            const uint8_t *fill,
-                            uint8_t *dst) {
+static int64_t expect_bytes(const every_case *c, int64_t element_bytes, const uint8_t *src,
+                            const uint8_t *fill, uint8_t *dst) {
   int64_t dims[MOST_RANK];
   int64_t index[MOST_RANK] = {0};
   int64_t count = 1;
@@ -112,25 +107,20 @@ static int64_t expect_bytes(const every_case *c,
     bool is_element = count > 0;
     for (int32_t k = 0; k < c->rank; ++k) {
       from[c->permutation[k]] = index[k] - c->low[k];
-      is_element = is_element && index[k] >= c->low[k] &&
-                   index[k] - c->low[k] < c->dims[c->permutation[k]];
+      is_element =
+          is_element && index[k] >= c->low[k] && index[k] - c->low[k] < c->dims[c->permutation[k]];
     }
     const uint8_t *element =
-        is_element ? src + slot_of(c->rank, c->dims, c->src_order, from) *
-                               element_bytes
-                   : fill;
+        is_element ? src + slot_of(c->rank, c->dims, c->src_order, from) * element_bytes : fill;
     if (count > 0) {
-      memcpy(dst + slot_of(c->rank, dims, c->dst_order, index) * element_bytes,
-             element,
+      memcpy(dst + slot_of(c->rank, dims, c->dst_order, index) * element_bytes, element,
              (size_t)element_bytes);
     }
   } while (next_index(c->rank, dims, index));
   return count * element_bytes;
 }
 
-static rlo_shape shape_of_case(rlo_dtype dtype,
-                               int32_t rank,
-                               const int64_t *dims,
+static rlo_shape shape_of_case(rlo_dtype dtype, int32_t rank, const int64_t *dims,
                                const int32_t *order) {
   rlo_shape shape;
   expect_ok(rlo_shape_make(dtype, dims, rank, &shape));
@@ -146,11 +136,8 @@ typedef struct problem_set {
   int32_t count;
 } problem_set;
 
-static rlo_status lower_chain(const every_case *c,
-                              const rlo_shape *src,
-                              const rlo_shape *dst,
-                              const uint8_t *fill,
-                              rlo_problem_list **out_list) {
+static rlo_status lower_chain(const every_case *c, const rlo_shape *src, const rlo_shape *dst,
+                              const uint8_t *fill, rlo_problem_list **out_list) {
   rlo_chain *chain = NULL;
   *out_list = NULL;
   rlo_status status = rlo_chain_create(src, &chain);
@@ -167,11 +154,8 @@ static rlo_status lower_chain(const every_case *c,
   return status;
 }
 
-static rlo_status lower(const every_case *c,
-                        const rlo_shape *src,
-                        const rlo_shape *dst,
-                        const uint8_t *fill,
-                        problem_set *out_set) {
+static rlo_status lower(const every_case *c, const rlo_shape *src, const rlo_shape *dst,
+                        const uint8_t *fill, problem_set *out_set) {
   if (!c->is_padded) {
     out_set->count = 1;
     return rlo_relayout_lower(src, dst, c->permutation, &out_set->problems[0]);
@@ -187,19 +171,13 @@ static rlo_status lower(const every_case *c,
   return status;
 }
 
-typedef rlo_status (*run_fn)(const rlo_problem *problem,
-                             const uint8_t *src,
-                             uint8_t *dst);
+typedef rlo_status (*run_fn)(const rlo_problem *problem, const uint8_t *src, uint8_t *dst);
 
-static rlo_status run_reference(const rlo_problem *problem,
-                                const uint8_t *src,
-                                uint8_t *dst) {
+static rlo_status run_reference(const rlo_problem *problem, const uint8_t *src, uint8_t *dst) {
   return rlo_problem_run_host(problem, src, dst);
 }
 
-static rlo_status run_mover(const rlo_problem *problem,
-                            const uint8_t *src,
-                            uint8_t *dst) {
+static rlo_status run_mover(const rlo_problem *problem, const uint8_t *src, uint8_t *dst) {
   rlo__host_mover *mover = NULL;
   rlo_status status = rlo__host_mover_create(problem, &mover);
   if (status == RLO_OK) {
@@ -224,12 +202,8 @@ static void print_order(const char *name, int32_t rank, const int32_t *all) {
   print_numbers(name, rank, numbers);
 }
 
-static void expect_same(const every_case *c,
-                        int64_t element_bytes,
-                        const char *who,
-                        rlo_status status,
-                        const uint8_t *got,
-                        const uint8_t *expected,
+static void expect_same(const every_case *c, int64_t element_bytes, const char *who,
+                        rlo_status status, const uint8_t *got, const uint8_t *expected,
                         size_t bytes) {
   if (status == RLO_OK && memcmp(got, expected, bytes) == 0) {
     return;
@@ -241,9 +215,7 @@ static void expect_same(const every_case *c,
   print_numbers("low", c->rank, c->low);
   print_numbers("high", c->rank, c->high);
   printf("\n");
-  ck_abort_msg("%s, elements of %d bytes: %s",
-               who,
-               (int)element_bytes,
+  ck_abort_msg("%s, elements of %d bytes: %s", who, (int)element_bytes,
                status == RLO_OK ? "wrong bytes" : rlo_error_last()->message);
 }
 
@@ -268,8 +240,7 @@ static void try_width(const every_case *c, rlo_dtype dtype) {
     src[k] = (uint8_t)(k / element_bytes + 31 * (k % element_bytes));
   }
   memset(expected, 0xcd, sizeof expected);
-  const int64_t bytes =
-      expect_bytes(c, element_bytes, src, fill, expected + GUARD_BYTES);
+  const int64_t bytes = expect_bytes(c, element_bytes, src, fill, expected + GUARD_BYTES);
   const size_t all = (size_t)bytes + 2 * GUARD_BYTES;
   static problem_set set;
   rlo_status status = lower(c, &from, &to, fill, &set);
@@ -352,15 +323,12 @@ static void visit_rank(walk *w, int32_t rank) {
 
 RLO_TABLE_TEST(test_every_relayout__is_exact, spaces) {
   test_random random = test_random_begin("test_every_relayout");
-  walk w = {.space = &spaces[_i],
-            .step = getenv("RELAYOUT_TEST_ALL") != NULL ? 1 : SOME_CASES};
+  walk w = {.space = &spaces[_i], .step = getenv("RELAYOUT_TEST_ALL") != NULL ? 1 : SOME_CASES};
   w.next = test_random_in(&random, 0, w.step - 1);
   for (int32_t rank = 0; rank <= w.space->most_rank; ++rank) {
     visit_rank(&w, rank);
   }
-  printf("%s: %lld of %lld cases, each in 5 widths\n",
-         w.space->name,
-         (long long)w.tried,
+  printf("%s: %lld of %lld cases, each in 5 widths\n", w.space->name, (long long)w.tried,
          (long long)w.count);
   ck_assert_int_eq(w.count, w.space->count);
 }

@@ -18,14 +18,8 @@ static rlo_exchange_options options;
 
 static void make(void) {
   test_random random = {7};
-  exchange_case_make(&c,
-                     "f32[8,12]",
-                     "{unreduced}",
-                     "f32[8,12]{0,1:T(4,4)}",
-                     "{devices=[2,2]<=[4]}",
-                     NULL,
-                     4,
-                     &random);
+  exchange_case_make(&c, "f32[8,12]", "{unreduced}", "f32[8,12]{0,1:T(4,4)}",
+                     "{devices=[2,2]<=[4]}", NULL, 4, &random);
   options = (rlo_exchange_options)RLO_EXCHANGE_OPTIONS_INIT;
   options.plan = c.plan;
   options.members = members;
@@ -51,15 +45,12 @@ static void expect_refused(rlo_status status, const char *message) {
 
 RLO_TEST(test_exchange__refuses_what_cannot_run) {
   options.num_slots = 65;
-  expect_refused(RLO_UNSUPPORTED,
-                 "65 slots of 16777216 bytes; at most 64 of 1073741824");
+  expect_refused(RLO_UNSUPPORTED, "65 slots of 16777216 bytes; at most 64 of 1073741824");
   options.num_slots = -1;
-  expect_refused(RLO_INVALID_ARGUMENT,
-                 "a number of the exchange options is negative");
+  expect_refused(RLO_INVALID_ARGUMENT, "a number of the exchange options is negative");
   options.num_slots = 0;
   options.message_bytes = 3;
-  expect_refused(RLO_INVALID_ARGUMENT,
-                 "a message of 3 bytes holds no element of 32 bits");
+  expect_refused(RLO_INVALID_ARGUMENT, "a message of 3 bytes holds no element of 32 bits");
   options.message_bytes = 0;
   options.num_members = 3;
   expect_refused(RLO_INVALID_ARGUMENT,
@@ -84,14 +75,13 @@ static int32_t rank_of(void *payload, int64_t device) {
   return *(const int32_t *)payload;
 }
 
-static rlo_status start_send(
-    void *payload, int32_t slot, int32_t rank, const void *data, int64_t n) {
+static rlo_status start_send(void *payload, int32_t slot, int32_t rank, const void *data,
+                             int64_t n) {
   (void)payload, (void)slot, (void)rank, (void)data, (void)n;
   return RLO_IO;
 }
 
-static rlo_status start_receive(
-    void *payload, int32_t slot, int32_t rank, void *data, int64_t n) {
+static rlo_status start_receive(void *payload, int32_t slot, int32_t rank, void *data, int64_t n) {
   (void)payload, (void)slot, (void)rank, (void)data, (void)n;
   return RLO_IO;
 }
@@ -122,8 +112,7 @@ RLO_TEST(test_exchange__holds_the_link_against_the_members) {
   expect_refused(RLO_INVALID_ARGUMENT, "the link is of rank 1 of 1");
   link.rank = 0;
   link.close = close_message;
-  expect_refused(RLO_INVALID_ARGUMENT,
-                 "the link has some of 'share', 'open' and 'close', not all");
+  expect_refused(RLO_INVALID_ARGUMENT, "the link has some of 'share', 'open' and 'close', not all");
   link.close = NULL;
   options.num_members = 3;
   expect_refused(RLO_INVALID_ARGUMENT,
@@ -144,8 +133,7 @@ RLO_TEST(test_exchange__holds_the_link_against_the_members) {
   expect_ok(rlo_exchange_create(&options, &exchange));
   rlo_exchange_release(exchange);
   link.struct_size = sizeof link + 8;
-  ck_assert_int_eq(rlo_exchange_create(&options, &exchange),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_exchange_create(&options, &exchange), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_exchange__goes_on_step_by_step) {
@@ -156,17 +144,14 @@ RLO_TEST(test_exchange__goes_on_step_by_step) {
   bool is_done = false;
   int steps = 0;
   expect_ok(rlo_exchange_create(&options, &exchange));
-  expect_refusal(rlo_exchange_step(exchange, &is_done),
-                 RLO_INVALID_ARGUMENT,
-                 "no run was started");
+  expect_refusal(rlo_exchange_step(exchange, &is_done), RLO_INVALID_ARGUMENT, "no run was started");
   for (int64_t k = 0; k < 4; ++k) {
     after[k] = exchange_arena_make(c.after[3 - k].bytes);
     memories[k].host_src = c.before[3 - k].data;
     memories[k].host_dst = after[k].data;
   }
   expect_ok(rlo_exchange_start(exchange, memories));
-  expect_refusal(rlo_exchange_start(exchange, memories),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_exchange_start(exchange, memories), RLO_INVALID_ARGUMENT,
                  "the exchange runs already; step it until it is done");
   for (; !is_done; ++steps) {
     expect_ok(rlo_exchange_step(exchange, &is_done));

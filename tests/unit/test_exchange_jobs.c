@@ -21,23 +21,18 @@ typedef struct moves {
 
 static void submit(moves *m, int64_t sender, const rlo_problem *problem) {
   rlo_job *job;
-  expect_ok(rlo_service_submit(m->service,
-                               problem,
-                               m->before[sender],
-                               m->after[m->receiver],
-                               NULL,
+  expect_ok(rlo_service_submit(m->service, problem, m->before[sender], m->after[m->receiver], NULL,
                                &job));
   expect_ok(rlo_job_wait(job, -1, NULL));
   expect_ok(rlo_job_result(job));
   rlo_job_release(job);
 }
 
-static rlo_status move_piece(void *payload,
-                             const rlo_redistribution_piece *piece) {
+static rlo_status move_piece(void *payload, const rlo_redistribution_piece *piece) {
   moves *m = payload;
   rlo_problem_list *list;
-  expect_ok(rlo_redistribution_lower_move(
-      m->c->plan, piece->peer, m->receiver, piece, !m->has_filled, &list));
+  expect_ok(rlo_redistribution_lower_move(m->c->plan, piece->peer, m->receiver, piece,
+                                          !m->has_filled, &list));
   m->has_filled = true;
   for (int32_t n = 0; n < rlo_problem_list_count(list); ++n) {
     submit(m, piece->peer, rlo_problem_list_get(list, n));
@@ -61,15 +56,12 @@ static void move_all(exchange_case *c, rlo_service *service) {
   exchange_arena after[EXCHANGE_MAX_DEVICES];
   for (int64_t k = 0; k < c->num_devices; ++k) {
     after[k] = exchange_arena_make(c->after[k].bytes);
-    expect_ok(rlo_storage_from_const_memory(
-        c->before[k].data, c->before[k].bytes, &m.before[k]));
-    expect_ok(
-        rlo_storage_from_memory(after[k].data, after[k].bytes, &m.after[k]));
+    expect_ok(rlo_storage_from_const_memory(c->before[k].data, c->before[k].bytes, &m.before[k]));
+    expect_ok(rlo_storage_from_memory(after[k].data, after[k].bytes, &m.after[k]));
   }
   for (m.receiver = 0; m.receiver < c->num_devices; ++m.receiver) {
     m.has_filled = false;
-    expect_ok(
-        rlo_redistribution_visit_receives(c->plan, m.receiver, move_piece, &m));
+    expect_ok(rlo_redistribution_visit_receives(c->plan, m.receiver, move_piece, &m));
     if (!m.has_filled && c->shapes[1].rank > 0) {
       fill(&m);
     }
@@ -82,8 +74,7 @@ static void move_all(exchange_case *c, rlo_service *service) {
 }
 
 RLO_TEST(test_exchange_jobs__each_piece_is_a_job) {
-  static const rlo_dtype dtypes[] = {
-      RLO_DTYPE_F32, RLO_DTYPE_U16, RLO_DTYPE_S8};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_F32, RLO_DTYPE_U16, RLO_DTYPE_S8};
   test_random random = test_random_begin("test_exchange_jobs");
   rlo_service *service;
   expect_ok(rlo_service_create(NULL, 0, NULL, &service));

@@ -65,8 +65,7 @@ static void run_once(rank_run *r, rlo_exchange *exchange, int32_t number) {
   }
   r->statuses[number] = rlo_exchange_run(exchange, memories);
   if (r->statuses[number] != RLO_OK) {
-    (void)snprintf(
-        r->message, sizeof r->message, "%s", rlo_error_last()->message);
+    (void)snprintf(r->message, sizeof r->message, "%s", rlo_error_last()->message);
   }
 }
 
@@ -93,8 +92,7 @@ static void run_rank(void *payload) {
   rlo_exchange *exchange;
   r->created = rlo_exchange_create(&options, &exchange);
   if (r->created != RLO_OK) {
-    (void)snprintf(
-        r->message, sizeof r->message, "%s", rlo_error_last()->message);
+    (void)snprintf(r->message, sizeof r->message, "%s", rlo_error_last()->message);
     return;
   }
   for (int32_t n = 0; n < r->num_runs; ++n) {
@@ -107,9 +105,7 @@ static void run_rank(void *payload) {
 
 static rank_run ranks[FAKE_MAX_RANKS];
 
-static void begin_ranks(const exchange_case *c,
-                        fake_net *net,
-                        int64_t message_bytes,
+static void begin_ranks(const exchange_case *c, fake_net *net, int64_t message_bytes,
                         int32_t num_slots) {
   for (int32_t k = 0; k < net->num_ranks; ++k) {
     ranks[k] = (rank_run){.c = c,
@@ -160,25 +156,19 @@ static void check_counters(const exchange_case *c, const fake_net *net) {
     ck_assert_int_le(info->host_scratch_peak, info->host_scratch_bytes);
     ck_assert_int_eq(info->device_scratch_bytes, 0);
     if (ranks[k].message_bytes != 0) {
-      ck_assert_int_le(info->largest_message_bytes - info->direct_bytes,
-                       ranks[k].message_bytes);
+      ck_assert_int_le(info->largest_message_bytes - info->direct_bytes, ranks[k].message_bytes);
     }
     ck_assert_int_le(info->host_scratch_bytes,
                      2 * ranks[k].num_slots * info->largest_message_bytes);
-    ck_assert_int_le(net->ends[k].most_in_flight - 520,
-                     info->host_scratch_bytes);
+    ck_assert_int_le(net->ends[k].most_in_flight - 520, info->host_scratch_bytes);
     messages += info->messages_sent;
     bytes += info->bytes_sent;
   }
   ck_assert_int_ge(messages, c->cost.num_messages);
-  int64_t slack =
-      rlo_shape_element_size_bits(&c->shapes[1]) % 8 == 0 ? 0 : messages;
-  ck_assert_msg(bytes >= c->cost.least_bytes_sent &&
-                    bytes <= c->cost.least_bytes_sent + slack,
-                "%" PRId64 " bytes are sent, the least is %" PRId64 ": %s",
-                bytes,
-                c->cost.least_bytes_sent,
-                c->words);
+  int64_t slack = rlo_shape_element_size_bits(&c->shapes[1]) % 8 == 0 ? 0 : messages;
+  ck_assert_msg(bytes >= c->cost.least_bytes_sent && bytes <= c->cost.least_bytes_sent + slack,
+                "%" PRId64 " bytes are sent, the least is %" PRId64 ": %s", bytes,
+                c->cost.least_bytes_sent, c->words);
 }
 
 static void check_ranks(const exchange_case *c, const fake_net *net) {
@@ -194,13 +184,8 @@ static void check_ranks(const exchange_case *c, const fake_net *net) {
   check_counters(c, net);
 }
 
-static const rlo_dtype dtypes[] = {RLO_DTYPE_F32,
-                                   RLO_DTYPE_S8,
-                                   RLO_DTYPE_U16,
-                                   RLO_DTYPE_BF16,
-                                   RLO_DTYPE_S4,
-                                   RLO_DTYPE_F64,
-                                   RLO_DTYPE_C128};
+static const rlo_dtype dtypes[] = {RLO_DTYPE_F32, RLO_DTYPE_S8,  RLO_DTYPE_U16, RLO_DTYPE_BF16,
+                                   RLO_DTYPE_S4,  RLO_DTYPE_F64, RLO_DTYPE_C128};
 
 /* Returns how many messages were read in the memory of their senders. */
 static int64_t check_random(test_random *random) {
@@ -209,14 +194,11 @@ static int64_t check_random(test_random *random) {
   exchange_case c;
   fake_net net;
   exchange_case_draw(&c, 8, dtypes, sizeof dtypes / sizeof dtypes[0], random);
-  fake_net_init(
-      &net, counts[test_random_in(random, 0, 4)], test_random_bits(random));
+  fake_net_init(&net, counts[test_random_in(random, 0, 4)], test_random_bits(random));
   for (int32_t d = 0; d < 64 && test_random_once_in(random, 2); ++d) {
     net.ranks[d] = (int32_t)test_random_in(random, 0, net.num_ranks - 1);
   }
-  begin_ranks(&c,
-              &net,
-              limits[test_random_in(random, 0, 3)],
+  begin_ranks(&c, &net, limits[test_random_in(random, 0, 3)],
               (int32_t)test_random_in(random, 1, 5));
   for (int32_t k = 0; k < net.num_ranks; ++k) {
     ranks[k].num_runs = 2;
@@ -249,27 +231,16 @@ RLO_TEST(test_exchange_threads__random_pairs_are_what_one_device_holds) {
 /* Eight devices, two to a rank, hold other tiles. */
 static void make_usual(exchange_case *c, fake_net *net, int32_t num_ranks) {
   test_random random = {5};
-  exchange_case_make(c,
-                     "f32[16,12]",
-                     "{devices=[8,1]<=[8]}",
-                     "f32[12,16]{0,1:T(8,8)fill(one)}",
-                     "{devices=[2,4]<=[8]}",
-                     (const int32_t[]){1, 0},
-                     8,
-                     &random);
+  exchange_case_make(c, "f32[16,12]", "{devices=[8,1]<=[8]}", "f32[12,16]{0,1:T(8,8)fill(one)}",
+                     "{devices=[2,4]<=[8]}", (const int32_t[]){1, 0}, 8, &random);
   fake_net_init(net, num_ranks, 9);
 }
 
-static void expect_all(const fake_net *net,
-                       bool at_creation,
-                       rlo_status status,
+static void expect_all(const fake_net *net, bool at_creation, rlo_status status,
                        const char *message) {
   for (int32_t k = 0; k < net->num_ranks; ++k) {
-    ck_assert_msg(
-        (at_creation ? ranks[k].created : ranks[k].statuses[0]) == status,
-        "rank %d: %s",
-        (int)k,
-        ranks[k].message);
+    ck_assert_msg((at_creation ? ranks[k].created : ranks[k].statuses[0]) == status, "rank %d: %s",
+                  (int)k, ranks[k].message);
     if (message != NULL) {
       ck_assert_str_eq(ranks[k].message, message);
     }
@@ -327,9 +298,7 @@ RLO_TEST(test_exchange_threads__a_rank_without_memories_fails_all) {
   ranks[1].forgets_memories = true;
   ranks[2].forgets_memories = true;
   run_ranks(&net);
-  expect_all(&net,
-             false,
-             RLO_INVALID_ARGUMENT,
+  expect_all(&net, false, RLO_INVALID_ARGUMENT,
              "rank 1: the source of device 1, of 96 bytes, is NULL");
   /* The next run has its memories. */
   for (int64_t device = 0; device < 8; ++device) {
@@ -345,26 +314,20 @@ RLO_TEST(test_exchange_threads__a_creation_that_fails_fails_on_all_ranks) {
   begin_ranks(&c, &net, 64, 2);
   ranks[3].states_nobody = true;
   run_ranks(&net);
-  expect_all(&net,
-             true,
-             RLO_INVALID_ARGUMENT,
+  expect_all(&net, true, RLO_INVALID_ARGUMENT,
              "rank 3: device 3 is no member of rank 3, but rank_of says that "
              "rank 3 runs it");
   free_ranks(&net);
 
   begin_ranks(&c, &net, 2, 2);
   run_ranks(&net);
-  expect_all(&net,
-             true,
-             RLO_INVALID_ARGUMENT,
+  expect_all(&net, true, RLO_INVALID_ARGUMENT,
              "rank 0: a message of 2 bytes holds no element of 32 bits");
 
   begin_ranks(&c, &net, 64, 2);
   ranks[4].message_bytes = 128;
   run_ranks(&net);
-  expect_all(&net,
-             true,
-             RLO_INVALID_ARGUMENT,
+  expect_all(&net, true, RLO_INVALID_ARGUMENT,
              "rank 1: rank 4 has another plan, or other options, than this "
              "one");
   end_usual(&c, &net);
@@ -386,9 +349,7 @@ RLO_TEST(test_exchange_threads__memory_that_runs_out_fails_all_ranks) {
     run_ranks_without_memory(&net, nth);
     rlo__alloc_set_fault(0, false);
     bool is_created = ranks[0].created == RLO_OK;
-    expect_all(&net,
-               !is_created,
-               is_created ? ranks[0].statuses[0] : RLO_OUT_OF_MEMORY,
+    expect_all(&net, !is_created, is_created ? ranks[0].statuses[0] : RLO_OUT_OF_MEMORY,
                ranks[0].message);
     failed += is_created ? 0 : 1;
   }
@@ -399,20 +360,13 @@ RLO_TEST(test_exchange_threads__memory_that_runs_out_fails_all_ranks) {
 
 /* No rank sends, nor does one that holds copies of all. */
 RLO_TEST(test_exchange_threads__what_is_held_is_not_sent) {
-  static const char *const shardings[] = {"{devices=[8,1]<=[8]}",
-                                          "{replicated}"};
+  static const char *const shardings[] = {"{devices=[8,1]<=[8]}", "{replicated}"};
   test_random random = {5};
   for (int k = 0; k < 2; ++k) {
     exchange_case c;
     fake_net net;
-    exchange_case_make(&c,
-                       "s16[16,12]",
-                       shardings[k],
-                       "s16[16,12]{0,1:T(4,8)fill(lowest)}",
-                       "{devices=[8,1]<=[8]}",
-                       NULL,
-                       8,
-                       &random);
+    exchange_case_make(&c, "s16[16,12]", shardings[k], "s16[16,12]{0,1:T(4,8)fill(lowest)}",
+                       "{devices=[8,1]<=[8]}", NULL, 8, &random);
     fake_net_init(&net, 4, 3);
     begin_ranks(&c, &net, 0, 2);
     run_ranks(&net);

@@ -9,8 +9,7 @@ static rlo_problem problem;
 static rlo__launch launch;
 static rlo_device_info device;
 
-static const rlo__family *const rows[] = {&rlo__family_cpu_gather,
-                                          &rlo__family_gpu_gather};
+static const rlo__family *const rows[] = {&rlo__family_cpu_gather, &rlo__family_gpu_gather};
 
 /* Problems that come here are canonical; these are near enough. */
 static void emit(int row) {
@@ -23,9 +22,7 @@ static void emit(int row) {
   double fraction = rows[row]->judge(&request, NULL);
   ck_assert(fraction > 0.0 && fraction <= 1.0);
   rlo__launch_deinit(&launch);
-  ck_assert_msg(rows[row]->emit(&request, &launch) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  ck_assert_msg(rows[row]->emit(&request, &launch) == RLO_OK, "%s", rlo_error_last()->message);
 }
 
 static void begin(void) {

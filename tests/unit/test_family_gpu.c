@@ -36,16 +36,12 @@ static bool is_applicable(const rlo__family *family) {
 
 static void emit(const rlo__family *family) {
   double fraction = judge(family);
-  ck_assert_msg(
-      fraction > 0.0 && fraction <= 1.0, "%s: %s", family->name, reason);
+  ck_assert_msg(fraction > 0.0 && fraction <= 1.0, "%s: %s", family->name, reason);
   memset(&launch, 0, sizeof launch);
-  ck_assert_msg(family->emit(&request, &launch) == RLO_OK,
-                "%s: %s",
-                family->name,
+  ck_assert_msg(family->emit(&request, &launch) == RLO_OK, "%s: %s", family->name,
                 rlo_error_last()->message);
   ck_assert_int_eq(launch.work_dim, 1);
-  ck_assert_int_eq(test_plan_define(&launch, "RLO_LOCAL"),
-                   (int64_t)launch.local_size[0]);
+  ck_assert_int_eq(test_plan_define(&launch, "RLO_LOCAL"), (int64_t)launch.local_size[0]);
   ck_assert_uint_le(launch.local_size[0], (size_t)device.max_work_group_items);
   ck_assert_uint_eq(launch.global_size[0] % launch.local_size[0], 0);
 }
@@ -74,10 +70,7 @@ static void make_plane(int32_t unit_bits, int64_t na, int64_t nb) {
   test_plan_make(unit_bits, 2, extents, src, dst, &problem);
 }
 
-static void make_planes(int64_t count,
-                        int32_t unit_bits,
-                        int64_t na,
-                        int64_t nb) {
+static void make_planes(int64_t count, int32_t unit_bits, int64_t na, int64_t nb) {
   const int64_t extents[] = {count, na, nb};
   const int64_t src[] = {na * nb, 1, na};
   const int64_t dst[] = {na * nb, nb, 1};
@@ -88,14 +81,8 @@ RLO_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven) {
   static const struct {
     int64_t units, gap, src_alignment, dst_alignment, dst_base, wide;
   } table[] = {
-      {64, 4, 16, 16, 0, 4},
-      {64, 4, 8, 16, 0, 1},
-      {64, 4, 16, 8, 0, 1},
-      {64, 2, 16, 16, 0, 1},
-      {66, 2, 16, 16, 0, 1},
-      {64, 4, 16, 16, 1, 1},
-      {64, 4, 16, 16, 4, 4},
-      {3, 1, 16, 16, 0, 1},
+      {64, 4, 16, 16, 0, 4}, {64, 4, 8, 16, 0, 1},  {64, 4, 16, 8, 0, 1},  {64, 2, 16, 16, 0, 1},
+      {66, 2, 16, 16, 0, 1}, {64, 4, 16, 16, 1, 1}, {64, 4, 16, 16, 4, 4}, {3, 1, 16, 16, 0, 1},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
@@ -104,10 +91,8 @@ RLO_TEST(test_family_gpu__rows_are_wide_only_where_it_is_proven) {
     request.src_alignment_bytes = table[n].src_alignment;
     request.dst_alignment_bytes = table[n].dst_alignment;
     emit(&rlo__family_gpu_rows);
-    ck_assert_msg(test_plan_define(&launch, "RLO_WIDE_UNITS") == table[n].wide,
-                  "case %d: %lld",
-                  (int)n,
-                  (long long)test_plan_define(&launch, "RLO_WIDE_UNITS"));
+    ck_assert_msg(test_plan_define(&launch, "RLO_WIDE_UNITS") == table[n].wide, "case %d: %lld",
+                  (int)n, (long long)test_plan_define(&launch, "RLO_WIDE_UNITS"));
   }
 }
 
@@ -116,16 +101,9 @@ RLO_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted) {
     int32_t bits;
     int64_t units, gap, wide, shift;
   } table[] = {
-      {8, 64, 1, 4, 1},
-      {8, 16, 1, 4, 1},
-      {8, 15, 1, 1, 0},
-      {8, 64, 4, 4, 0},
-      {8, 64, 16, 16, 0},
-      {8, 100003, 1, 4, 1},
-      {16, 65, 0, 2, 1},
-      {16, 64, 2, 2, 0},
-      {16, 7, 1, 1, 0},
-      {32, 65, 0, 1, 0},
+      {8, 64, 1, 4, 1},   {8, 16, 1, 4, 1},     {8, 15, 1, 1, 0},  {8, 64, 4, 4, 0},
+      {8, 64, 16, 16, 0}, {8, 100003, 1, 4, 1}, {16, 65, 0, 2, 1}, {16, 64, 2, 2, 0},
+      {16, 7, 1, 1, 0},   {32, 65, 0, 1, 0},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
@@ -134,12 +112,9 @@ RLO_TEST(test_family_gpu__rows_that_begin_anywhere_are_shifted) {
     request.src_alignment_bytes = 16;
     request.dst_alignment_bytes = 16;
     emit(&rlo__family_gpu_rows);
-    ck_assert_msg(
-        test_plan_define(&launch, "RLO_WIDE_UNITS") == table[n].wide &&
-            test_plan_define(&launch, "RLO_SHIFT") == table[n].shift,
-        "case %d: %s",
-        (int)n,
-        launch.parameters);
+    ck_assert_msg(test_plan_define(&launch, "RLO_WIDE_UNITS") == table[n].wide &&
+                      test_plan_define(&launch, "RLO_SHIFT") == table[n].shift,
+                  "case %d: %s", (int)n, launch.parameters);
   }
 }
 
@@ -148,14 +123,9 @@ RLO_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven) {
     int32_t bits;
     int64_t na, nb, src_alignment, dst_alignment, read, write;
   } table[] = {
-      {8, 64, 64, 4, 4, 4, 4},
-      {8, 66, 64, 4, 4, 1, 4},
-      {8, 64, 63, 4, 4, 4, 1},
-      {8, 64, 64, 2, 4, 1, 4},
-      {16, 64, 64, 4, 2, 2, 1},
-      {16, 62, 63, 4, 4, 2, 1},
-      {32, 63, 65, 4, 4, 1, 1},
-      {128, 64, 64, 16, 16, 1, 1},
+      {8, 64, 64, 4, 4, 4, 4},  {8, 66, 64, 4, 4, 1, 4},     {8, 64, 63, 4, 4, 4, 1},
+      {8, 64, 64, 2, 4, 1, 4},  {16, 64, 64, 4, 2, 2, 1},    {16, 62, 63, 4, 4, 2, 1},
+      {32, 63, 65, 4, 4, 1, 1}, {128, 64, 64, 16, 16, 1, 1},
   };
 
   /* Groups are too small for words. */
@@ -166,10 +136,8 @@ RLO_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven) {
     request.dst_alignment_bytes = table[n].dst_alignment;
     emit(&rlo__family_gpu_tile);
     ck_assert_int_eq(test_plan_define(&launch, "RLO_WORDS"), 0);
-    ck_assert_int_eq(test_plan_define(&launch, "RLO_READ_UNITS"),
-                     table[n].read);
-    ck_assert_int_eq(test_plan_define(&launch, "RLO_WRITE_UNITS"),
-                     table[n].write);
+    ck_assert_int_eq(test_plan_define(&launch, "RLO_READ_UNITS"), table[n].read);
+    ck_assert_int_eq(test_plan_define(&launch, "RLO_WRITE_UNITS"), table[n].write);
   }
 }
 
@@ -180,15 +148,9 @@ RLO_TEST(test_family_gpu__narrow_units_move_as_words) {
     int32_t bits;
     int64_t na, nb, lanes, words;
   } table[] = {
-      {8, 8191, 8191, 256, 1},
-      {8, 100, 100, 256, 1},
-      {8, 100, 16, 256, 0},
-      {8, 8191, 8191, 128, 1},
-      {8, 8191, 8191, 64, 0},
-      {16, 8191, 8191, 256, 1},
-      {16, 8191, 8191, 128, 1},
-      {16, 8191, 8191, 64, 0},
-      {16, 4, 8191, 256, 0},
+      {8, 8191, 8191, 256, 1},  {8, 100, 100, 256, 1},   {8, 100, 16, 256, 0},
+      {8, 8191, 8191, 128, 1},  {8, 8191, 8191, 64, 0},  {16, 8191, 8191, 256, 1},
+      {16, 8191, 8191, 128, 1}, {16, 8191, 8191, 64, 0}, {16, 4, 8191, 256, 0},
       {32, 8191, 8191, 256, 0},
   };
 
@@ -204,13 +166,11 @@ RLO_TEST(test_family_gpu__narrow_units_move_as_words) {
     if (words) {
       /* Rows that a lane takes begin alike in their words. */
       int64_t read = test_plan_define(&launch, "RLO_TILE_A") * unit_bytes / 4;
-      int64_t written =
-          test_plan_define(&launch, "RLO_TILE_B") * unit_bytes / 4;
+      int64_t written = test_plan_define(&launch, "RLO_TILE_B") * unit_bytes / 4;
       ck_assert_int_eq(table[n].lanes / read * unit_bytes % 4, 0);
       ck_assert_int_eq(table[n].lanes / written * unit_bytes % 4, 0);
       /* What may be read of the source's memory. */
-      const int64_t *bounds =
-          &launch.numbers[launch.arguments[SRC_BEGIN].first];
+      const int64_t *bounds = &launch.numbers[launch.arguments[SRC_BEGIN].first];
       ck_assert_int_eq(bounds[0], -3 * unit_bytes);
       ck_assert_int_eq(bounds[1], 1000 - 3 * unit_bytes);
     }
@@ -222,26 +182,17 @@ RLO_TEST(test_family_gpu__small_arrays_get_small_tiles) {
   static const struct {
     int64_t na, nb, tile;
   } table[] = {
-      {7225, 7225, 64},
-      {512, 512, 64},
-      {505, 449, 64},
-      {505, 448, 32},
-      {257, 257, 32},
-      {4000, 96, 64},
-      {100000, 65, 32},
-      {3, 5, 0},
+      {7225, 7225, 64}, {512, 512, 64}, {505, 449, 64},   {505, 448, 32},
+      {257, 257, 32},   {4000, 96, 64}, {100000, 65, 32}, {3, 5, 0},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
     make_plane(32, table[n].na, table[n].nb);
     emit(&rlo__family_gpu_tile);
     if (table[n].tile > 0) {
-      ck_assert_msg(
-          test_plan_define(&launch, "RLO_TILE_A") == table[n].tile &&
-              test_plan_define(&launch, "RLO_TILE_B") == table[n].tile,
-          "case %d: %s",
-          (int)n,
-          launch.parameters);
+      ck_assert_msg(test_plan_define(&launch, "RLO_TILE_A") == table[n].tile &&
+                        test_plan_define(&launch, "RLO_TILE_B") == table[n].tile,
+                    "case %d: %s", (int)n, launch.parameters);
     }
   }
 }
@@ -251,18 +202,12 @@ RLO_TEST(test_family_gpu__squares_only_where_it_is_proven) {
     int32_t bits;
     int64_t na, nb, src_alignment, dst_alignment, local_bytes, square;
   } table[] = {
-      {8, 128, 128, 4, 4, 32768, 4},
-      {8, 127, 128, 4, 4, 32768, 1},
-      {8, 254, 128, 4, 4, 32768, 1},
-      {8, 128, 128, 4, 2, 32768, 1},
-      {8, 128, 128, 4, 4, 16384, 4},
-      {16, 128, 124, 8, 8, 32768, 4},
-      {16, 128, 122, 8, 8, 32768, 1},
-      {32, 64, 64, 16, 16, 32768, 4},
-      {32, 64, 64, 16, 8, 32768, 1},
-      {32, 126, 64, 16, 16, 32768, 1},
-      {64, 64, 32, 16, 16, 32768, 2},
-      {64, 64, 63, 16, 16, 32768, 1},
+      {8, 128, 128, 4, 4, 32768, 4},   {8, 127, 128, 4, 4, 32768, 1},
+      {8, 254, 128, 4, 4, 32768, 1},   {8, 128, 128, 4, 2, 32768, 1},
+      {8, 128, 128, 4, 4, 16384, 4},   {16, 128, 124, 8, 8, 32768, 4},
+      {16, 128, 122, 8, 8, 32768, 1},  {32, 64, 64, 16, 16, 32768, 4},
+      {32, 64, 64, 16, 8, 32768, 1},   {32, 126, 64, 16, 16, 32768, 1},
+      {64, 64, 32, 16, 16, 32768, 2},  {64, 64, 63, 16, 16, 32768, 1},
       {128, 64, 64, 16, 16, 32768, 1},
   };
 
@@ -272,10 +217,8 @@ RLO_TEST(test_family_gpu__squares_only_where_it_is_proven) {
     request.dst_alignment_bytes = table[n].dst_alignment;
     device.local_memory_bytes = table[n].local_bytes;
     emit(&rlo__family_gpu_tile);
-    ck_assert_msg(test_plan_define(&launch, "RLO_SQUARE") == table[n].square,
-                  "case %d: %lld",
-                  (int)n,
-                  (long long)test_plan_define(&launch, "RLO_SQUARE"));
+    ck_assert_msg(test_plan_define(&launch, "RLO_SQUARE") == table[n].square, "case %d: %lld",
+                  (int)n, (long long)test_plan_define(&launch, "RLO_SQUARE"));
   }
 }
 
@@ -313,8 +256,7 @@ RLO_TEST(test_family_gpu__says_why_it_refuses) {
 
   problem.num_terms = 1;
   problem.terms[0].divisor = 3;
-  check_refusal(&rlo__family_gpu_tile,
-                "1 quotients are left, which only gather computes");
+  check_refusal(&rlo__family_gpu_tile, "1 quotients are left, which only gather computes");
 
   make_run(32, 10);
   problem.num_terms = 1;
@@ -322,8 +264,7 @@ RLO_TEST(test_family_gpu__says_why_it_refuses) {
   check_refusal(&rlo__family_gpu_copy, "it has 1 quotients; a copy has none");
   problem.num_terms = 0;
   problem.src.axis[0] = 2;
-  check_refusal(&rlo__family_gpu_copy,
-                "the axis does not have stride 1 on both sides");
+  check_refusal(&rlo__family_gpu_copy, "the axis does not have stride 1 on both sides");
   problem.src.axis[0] = 1;
   problem.num_guards = 1;
   check_refusal(&rlo__family_gpu_copy, "it has 1 guards; a copy has none");

@@ -23,8 +23,7 @@ static int64_t constant(const char *name) {
 /* Plans a sum over a dimension. */
 static void plan_sum(const char *src, int32_t dim) {
   test_plan_sum(src, dim, &plan.problem);
-  ck_assert_msg(test_plan_try(&plan, "compute_sum", 0, 0) == RLO_OK,
-                "%s",
+  ck_assert_msg(test_plan_try(&plan, "compute_sum", 0, 0) == RLO_OK, "%s",
                 rlo_error_last()->message);
 }
 
@@ -117,8 +116,7 @@ RLO_TABLE_TEST(test_family_gpu_compute__tiles_fit_the_plane, tiles) {
 RLO_TEST(test_family_gpu_compute__units_are_wide_only_where_it_is_proven) {
   for (int64_t src = 4; src <= 16; src *= 2) {
     for (int64_t dst = 2; dst <= 8; dst *= 2) {
-      test_plan_lower(
-          "f32[400,1000]", "bf16[400,1000]{0,1}", NULL, &plan.problem);
+      test_plan_lower("f32[400,1000]", "bf16[400,1000]{0,1}", NULL, &plan.problem);
       ck_assert_int_eq(test_plan_try(&plan, "compute_tile", src, dst), RLO_OK);
       ck_assert_int_eq(constant("RLO_WIDE"), src == 16 && dst == 8 ? 4 : 1);
     }
@@ -139,8 +137,7 @@ RLO_TEST(test_family_gpu_compute__tiles_say_why_they_refuse) {
   check_refusal("compute_tile",
                 "its tile takes 16384 bytes of local memory; the device has "
                 "2048");
-  test_plan_lower(
-      "f32[9]", "bf16[9]{:strides(2)offset(0)}", NULL, &plan.problem);
+  test_plan_lower("f32[9]", "bf16[9]{:strides(2)offset(0)}", NULL, &plan.problem);
   check_refusal("compute_tile", "an axis is contiguous on one side at most");
 }
 
@@ -152,7 +149,7 @@ RLO_TEST(test_family_gpu_compute__sums_say_why_they_refuse) {
                 "1024");
   begin();
   plan.problem.num_guards = 1;
-  plan.problem.guards[0] = (rlo_guard){
-      .kind = RLO_GUARD_SKIP, .form = {.axis = {1, 1}}, .limit = 200};
+  plan.problem.guards[0] =
+      (rlo_guard){.kind = RLO_GUARD_SKIP, .form = {.axis = {1, 1}}, .limit = 200};
   check_refusal("compute_sum", "it has 1 guards; the kernel takes none");
 }

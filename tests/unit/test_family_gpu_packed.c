@@ -87,8 +87,7 @@ static void look_up(void) {
   constant.has_one_turn = test_plan_define(&launch, "RLO_ONE_TURN") != 0;
   /* The kernel begins a block behind 16 bytes, and reads up to 4 behind a word.
    */
-  constant.block_bytes =
-      constant.local_bytes - (constant.is_contiguous ? 16 : 0);
+  constant.block_bytes = constant.local_bytes - (constant.is_contiguous ? 16 : 0);
 }
 
 static int64_t part(int64_t n, int64_t magic) {
@@ -97,11 +96,7 @@ static int64_t part(int64_t n, int64_t magic) {
 
 /* The coordinates of a number along axes [first, end), as the kernel finds
  * them. */
-static void find(int64_t n,
-                 int32_t axes,
-                 int64_t first,
-                 int64_t end,
-                 int64_t out_at[LANES]) {
+static void find(int64_t n, int32_t axes, int64_t first, int64_t end, int64_t out_at[LANES]) {
   for (int32_t k = 0; k < LANES; ++k) {
     out_at[k] = 0;
     if (k >= first && k == end - 1) {
@@ -141,9 +136,8 @@ static void read_block(int64_t address) {
   }
   int64_t run_at = address + argument(RUN_LOW, 0);
   int64_t slack = constant.read_bytes - constant.unit_bytes;
-  bool is_readable =
-      address + argument(BLOCK_LOW, 0) - slack >= 0 &&
-      address + argument(BLOCK_HIGH, 0) + slack <= argument(SRC_SIZE, 0);
+  bool is_readable = address + argument(BLOCK_LOW, 0) - slack >= 0 &&
+                     address + argument(BLOCK_HIGH, 0) + slack <= argument(SRC_SIZE, 0);
   ck_assert_int_eq(argument(SRC_START, 0), launch.src_base_bytes);
   ck_assert_int_eq(argument(SRC_SIZE, 0), problem.src_bytes);
   for (int64_t p = 0; p < argument(READ_PIECES, 0); ++p) {
@@ -155,19 +149,16 @@ static void read_block(int64_t address) {
     if (ahead >= argument(RUN_SIZE, 0)) {
       continue;
     }
-    if (((run_at + run + ahead) & mask) != 0 ||
-        to % constant.store_bytes != 0) {
+    if (((run_at + run + ahead) & mask) != 0 || to % constant.store_bytes != 0) {
       ck_abort_msg("piece %d is not aligned", (int)p);
     }
-    if (is_readable &&
-        (run_at + run + ahead < 0 ||
-         run_at + run + ahead + constant.read_bytes > problem.src_bytes)) {
+    if (is_readable && (run_at + run + ahead < 0 ||
+                        run_at + run + ahead + constant.read_bytes > problem.src_bytes)) {
       ck_abort_msg("piece %d is outside of the source", (int)p);
     }
     for (int64_t n = 0; n < constant.read_bytes; ++n) {
       if (to + n < 0 ||
-          to + n + (constant.repeat - 1) * argument(REPEAT_LOCAL, 0) >=
-              constant.block_bytes ||
+          to + n + (constant.repeat - 1) * argument(REPEAT_LOCAL, 0) >= constant.block_bytes ||
           local[to + n] != INT64_MIN) {
         ck_abort_msg("piece %d goes to byte %d", (int)p, (int)(to + n));
       }
@@ -177,19 +168,13 @@ static void read_block(int64_t address) {
 }
 
 /* Units [k, k + count) of the run at a place. */
-static void write_units(const int64_t place[LANES],
-                        int64_t origin,
-                        int64_t k,
-                        int64_t count) {
+static void write_units(const int64_t place[LANES], int64_t origin, int64_t k, int64_t count) {
   for (int64_t n = 0; n < count; ++n) {
     int64_t unit[LANES];
     find(k + n, WRITE_AXES, 0, constant.run_rank, unit);
-    int64_t cell = origin + dot(LOCAL_STRIDES, LANES, place) +
-                   dot(LOCAL_STRIDES, LANES, unit);
-    int64_t step = constant.word_units == 1 ? argument(STRIDES, LANES)
-                                            : constant.unit_bytes;
-    if (cell < 0 || cell >= MAX_CELLS || local[cell] == INT64_MIN ||
-        num_written == MAX_CELLS) {
+    int64_t cell = origin + dot(LOCAL_STRIDES, LANES, place) + dot(LOCAL_STRIDES, LANES, unit);
+    int64_t step = constant.word_units == 1 ? argument(STRIDES, LANES) : constant.unit_bytes;
+    if (cell < 0 || cell >= MAX_CELLS || local[cell] == INT64_MIN || num_written == MAX_CELLS) {
       ck_abort_msg("unit %d comes from byte %d", (int)(k + n), (int)cell);
     }
     written[num_written].src = local[cell];
@@ -214,8 +199,7 @@ static void check_word(const int64_t place[LANES], int64_t origin, int64_t k) {
   if (!is_one_run && !constant.has_one_turn) {
     return;
   }
-  first[1] = turn < constant.word_units ? cell_of(place, k + turn) - turn * step
-                                        : first[0];
+  first[1] = turn < constant.word_units ? cell_of(place, k + turn) - turn * step : first[0];
   for (int64_t n = 0; n < constant.word_units; ++n) {
     ck_assert_int_eq(cell_of(place, k + n), first[n >= turn] + n * step);
   }
@@ -233,8 +217,7 @@ static void write_block(int64_t src_address, int64_t dst_address) {
   int64_t words = argument(WORDS, 0);
   int64_t rest = argument(REST, 0);
   int64_t origin =
-      ((src_address + argument(RUN_LOW, 0)) & (constant.read_bytes - 1)) -
-      argument(RUN_LOW, 0);
+      ((src_address + argument(RUN_LOW, 0)) & (constant.read_bytes - 1)) - argument(RUN_LOW, 0);
   num_written = 0;
   for (int64_t p = 0; p < argument(WRITE_RUNS, 0) * (words + rest); ++p) {
     bool is_word = p < argument(WRITE_RUNS, 0) * words;
@@ -245,18 +228,15 @@ static void write_block(int64_t src_address, int64_t dst_address) {
     find(run, WRITE_AXES, constant.run_rank, constant.write_rank, place);
     int64_t head =
         constant.is_shifted
-            ? (-(dst_address + dot(STRIDES, LANES, place)) & (word_bytes - 1)) /
-                  constant.unit_bytes
+            ? (-(dst_address + dot(STRIDES, LANES, place)) & (word_bytes - 1)) / constant.unit_bytes
             : 0;
     if (is_word && constant.word_units > 1 && num_written % 7 == 0) {
       check_word(place, origin, head + k * constant.word_units);
     }
     if (is_word) {
-      write_units(
-          place, origin, head + k * constant.word_units, constant.word_units);
+      write_units(place, origin, head + k * constant.word_units, constant.word_units);
     } else {
-      write_units(
-          place, origin, k < head ? k : k + words * constant.word_units, 1);
+      write_units(place, origin, k < head ? k : k + words * constant.word_units, 1);
     }
   }
 }
@@ -297,8 +277,7 @@ static void check_block(void) {
   for (int32_t n = 0; n < argument(N_GRID, 0); ++n) {
     groups *= argument(GRID_EXTENT, n);
   }
-  ck_assert_int_eq(groups,
-                   (int64_t)(launch.global_size[0] / launch.local_size[0]));
+  ck_assert_int_eq(groups, (int64_t)(launch.global_size[0] / launch.local_size[0]));
   ck_assert_int_le(constant.local_bytes, device.local_memory_bytes);
 }
 
@@ -340,10 +319,8 @@ static const struct {
     {"f32[8192,4096]", "f32[8192,4096]{1,0:T(8,128)}", NULL},
 };
 
-RLO_TABLE_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs,
-               dense) {
-  test_plan_lower(
-      dense[_i].src, dense[_i].dst, dense[_i].permutation, &problem);
+RLO_TABLE_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs, dense) {
+  test_plan_lower(dense[_i].src, dense[_i].dst, dense[_i].permutation, &problem);
   ck_assert_msg(plan_for("packed") == RLO_OK, "%s", rlo_error_last()->message);
   check_block();
   check_positions();
@@ -379,12 +356,9 @@ RLO_TEST(test_family_gpu_packed__words_are_shifted_only_where_runs_are) {
     test_plan_lower(table[n].src, table[n].dst, NULL, &problem);
     ck_assert_int_eq(plan_for("packed"), RLO_OK);
     check_block();
-    ck_assert_msg(
-        test_plan_define(&launch, "RLO_WORD_UNITS") == table[n].word_units &&
-            test_plan_define(&launch, "RLO_SHIFT") == table[n].is_shifted,
-        "case %d: %s",
-        (int)n,
-        launch.parameters);
+    ck_assert_msg(test_plan_define(&launch, "RLO_WORD_UNITS") == table[n].word_units &&
+                      test_plan_define(&launch, "RLO_SHIFT") == table[n].is_shifted,
+                  "case %d: %s", (int)n, launch.parameters);
   }
 }
 
@@ -394,15 +368,10 @@ static void lay_out(int64_t columns, int64_t rows, rlo__gpu_stage *out_stage) {
   const int64_t src_strides[] = {1, columns};
   const int64_t dst_strides[] = {rows, 1};
   test_plan_make(32, 2, extents, src_strides, dst_strides, &problem);
-  rlo__family_query query = {.problem = &problem,
-                             .device = &device,
-                             .src_alignment_bytes = 64,
-                             .dst_alignment_bytes = 64};
-  rlo__gpu_block block = {.num_axes = 2,
-                          .axes = {{0, 32}, {1, 32}},
-                          .by_dst = {1, 0},
-                          .repeat_axis = -1,
-                          .repeat = 1};
+  rlo__family_query query = {
+      .problem = &problem, .device = &device, .src_alignment_bytes = 64, .dst_alignment_bytes = 64};
+  rlo__gpu_block block = {
+      .num_axes = 2, .axes = {{0, 32}, {1, 32}}, .by_dst = {1, 0}, .repeat_axis = -1, .repeat = 1};
   const rlo__gpu_word word = {.units = 1, .loads = 1, .instructions = 4};
   ck_assert(rlo__gpu_stage_lay_out(&query, &block, 24576, word, out_stage));
 }
@@ -467,18 +436,12 @@ RLO_TEST(test_family_gpu_packed__says_why_it_refuses) {
     const char *src, *dst, *reason;
     int64_t local_memory_bytes;
   } table[] = {
-      {"f32[9]{:strides(3)offset(0)}",
-       "f32[9]",
-       "1 axes; no two of them fit into 16384 bytes of local memory",
-       49152},
-      {"f32[9,5]{1,0}",
-       "f32[9,5]{0,1}",
-       "2 axes; no two of them fit into 2 bytes of local memory",
+      {"f32[9]{:strides(3)offset(0)}", "f32[9]",
+       "1 axes; no two of them fit into 16384 bytes of local memory", 49152},
+      {"f32[9,5]{1,0}", "f32[9,5]{0,1}", "2 axes; no two of them fit into 2 bytes of local memory",
        4},
-      {"f32[24,29]{0,1:T(5,4)}",
-       "f32[24,29]{1,0:T(3,2)}",
-       "2 quotients are left, which only gather computes",
-       49152},
+      {"f32[24,29]{0,1:T(5,4)}", "f32[24,29]{1,0:T(3,2)}",
+       "2 quotients are left, which only gather computes", 49152},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
@@ -486,10 +449,7 @@ RLO_TEST(test_family_gpu_packed__says_why_it_refuses) {
     test_plan_lower(table[n].src, table[n].dst, NULL, &problem);
     ck_assert_int_eq(plan_for("packed"), RLO_UNSUPPORTED);
     char message[256];
-    snprintf(message,
-             sizeof message,
-             "family packed refuses the problem: %s",
-             table[n].reason);
+    snprintf(message, sizeof message, "family packed refuses the problem: %s", table[n].reason);
     ck_assert_str_eq(rlo_error_last()->message, message);
   }
 }
@@ -501,8 +461,8 @@ static int64_t local_memory_bytes(void) {
     return test_plan_define(&launch, "RLO_LOCAL_BYTES");
   }
   if (strcmp(launch.kernel_file, "gpu_tile") == 0) {
-    return test_plan_define(&launch, "RLO_TILE_B") *
-           (test_plan_define(&launch, "RLO_TILE_A") + 1) * unit_bytes;
+    return test_plan_define(&launch, "RLO_TILE_B") * (test_plan_define(&launch, "RLO_TILE_A") + 1) *
+           unit_bytes;
   }
   return 0;
 }
@@ -515,16 +475,15 @@ static int64_t argument_bytes(void) {
   return bytes;
 }
 
-static const rlo_dtype dtypes[] = {
-    RLO_DTYPE_U8, RLO_DTYPE_BF16, RLO_DTYPE_F32, RLO_DTYPE_F64, RLO_DTYPE_C128};
+static const rlo_dtype dtypes[] = {RLO_DTYPE_U8, RLO_DTYPE_BF16, RLO_DTYPE_F32, RLO_DTYPE_F64,
+                                   RLO_DTYPE_C128};
 
 /* Made-up devices, from none to large, and layouts of every kind: no launch is
  * beyond what the device takes. */
 RLO_TEST(test_family_gpu_packed__no_launch_exceeds_its_device) {
   enum { CASES = 1500 };
 
-  static const char *const families[] = {
-      NULL, "copy", "rows", "tile", "packed", "gather"};
+  static const char *const families[] = {NULL, "copy", "rows", "tile", "packed", "gather"};
 
   enum { NUM_FAMILIES = sizeof families / sizeof families[0] };
 
@@ -535,13 +494,9 @@ RLO_TEST(test_family_gpu_packed__no_launch_exceeds_its_device) {
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    test_random_pair(&random,
-                     dtypes[test_random_in(&random, 0, 4)],
+    test_random_pair(&random, dtypes[test_random_in(&random, 0, 4)],
                      (int32_t)test_random_in(&random, 1, 6),
-                     test_random_once_in(&random, 3) ? 30000000 : 30000,
-                     &src,
-                     &dst,
-                     permutation);
+                     test_random_once_in(&random, 3) ? 30000000 : 30000, &src, &dst, permutation);
     device.max_work_group_items = test_random_in(&random, 1, 1200);
     device.local_memory_bytes = test_random_in(&random, 0, 70000);
     device.max_parameter_bytes = 1024 * test_random_in(&random, 1, 5);
@@ -549,24 +504,18 @@ RLO_TEST(test_family_gpu_packed__no_launch_exceeds_its_device) {
     int32_t f = (int32_t)test_random_in(&random, 0, NUM_FAMILIES - 1);
     rlo_status status = rlo_relayout_lower(&src, &dst, permutation, &problem);
     status = status == RLO_OK ? plan_for(families[f]) : status;
-    ck_assert_msg(status == RLO_OK || status == RLO_UNSUPPORTED,
-                  "%s",
-                  rlo_error_last()->message);
+    ck_assert_msg(status == RLO_OK || status == RLO_UNSUPPORTED, "%s", rlo_error_last()->message);
     if (status != RLO_OK || choice.family == NULL) {
       continue;
     }
     ++ran[f];
-    ck_assert_msg(
-        (int64_t)launch.local_size[0] <= device.max_work_group_items &&
-            launch.global_size[0] > 0 &&
-            launch.global_size[0] % launch.local_size[0] == 0 &&
-            local_memory_bytes() <= device.local_memory_bytes &&
-            argument_bytes() <= device.max_parameter_bytes,
-        "case %d, RELAYOUT_TEST_SEED=%llu makes it the first: %s, %s",
-        (int)n,
-        (unsigned long long)seed,
-        choice.family->name,
-        launch.parameters);
+    ck_assert_msg((int64_t)launch.local_size[0] <= device.max_work_group_items &&
+                      launch.global_size[0] > 0 &&
+                      launch.global_size[0] % launch.local_size[0] == 0 &&
+                      local_memory_bytes() <= device.local_memory_bytes &&
+                      argument_bytes() <= device.max_parameter_bytes,
+                  "case %d, RELAYOUT_TEST_SEED=%llu makes it the first: %s, %s", (int)n,
+                  (unsigned long long)seed, choice.family->name, launch.parameters);
     if (strcmp(choice.family->name, "packed") == 0) {
       check_block();
     }

@@ -60,14 +60,9 @@ RLO_TABLE_TEST(test_family_packed__tells_how_it_moves, cases) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "packed";
   test_plan_lower(c->src, c->dst, NULL, &problem);
-  ck_assert_int_eq(
-      test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
-      RLO_OK);
+  ck_assert_int_eq(test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch), RLO_OK);
   ck_assert_msg(strstr(launch.parameters, c->parameters) != NULL,
-                "%s to %s: \"%s\" does not say \"%s\"",
-                c->src,
-                c->dst,
-                launch.parameters,
+                "%s to %s: \"%s\" does not say \"%s\"", c->src, c->dst, launch.parameters,
                 c->parameters);
 }
 
@@ -94,17 +89,11 @@ static void make_random(test_random *random, int32_t num_axes) {
     }
   }
   static const int32_t widths[] = {8, 16, 32, 64, 128};
-  test_plan_make(widths[test_random_in(random, 0, 4)],
-                 num_axes,
-                 extents,
-                 strides[0],
-                 strides[1],
+  test_plan_make(widths[test_random_in(random, 0, 4)], num_axes, extents, strides[0], strides[1],
                  &problem);
 }
 
-static int64_t product(const rlo__packed_block *b,
-                       uint32_t axes,
-                       int32_t num_axes) {
+static int64_t product(const rlo__packed_block *b, uint32_t axes, int32_t num_axes) {
   int64_t points = 1;
   for (int32_t a = 0; a < num_axes; ++a) {
     points *= (axes >> a & 1) != 0 ? b->size[a] : 1;
@@ -168,27 +157,22 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
     for (int32_t k = 0; k < b.num_dst_run_axes; ++k) {
       dst_run |= UINT32_C(1) << b.dst_run.axes[k];
     }
-    const uint32_t lists[] = {b.columns,
-                              b.rows,
-                              all & ~(b.columns | b.rows),
-                              all & ~src_run,
+    const uint32_t lists[] = {b.columns, b.rows, all & ~(b.columns | b.rows), all & ~src_run,
                               all & ~dst_run};
     for (size_t list = 0; list < sizeof lists / sizeof lists[0]; ++list) {
       ck_assert_msg(product(&b, lists[list], n) <= RLO__PACKED_MAX_PLACES,
                     "case %d, list %d: RELAYOUT_TEST_SEED=%llu makes it the "
                     "first",
-                    (int)i,
-                    (int)list,
-                    (unsigned long long)seed);
+                    (int)i, (int)list, (unsigned long long)seed);
     }
     ck_assert_uint_eq(b.columns & b.rows, 0);
     if (b.is_direct) {
       expect_lines(&b, g.unit_bytes);
       ++num_direct[i % 3 == 0];
     }
-    ck_assert_int_le(product(&b, all, n) * g.unit_bytes,
-                     b.is_direct ? rlo__thresholds.plan_cpu_direct_block_bytes
-                                 : RLO__PACKED_STAGE_BYTES);
+    ck_assert_int_le(
+        product(&b, all, n) * g.unit_bytes,
+        b.is_direct ? rlo__thresholds.plan_cpu_direct_block_bytes : RLO__PACKED_STAGE_BYTES);
     for (int32_t a = 0; a < n; ++a) {
       ck_assert_int_ge(b.size[a], 1);
       ck_assert_int_le(b.size[a], problem.extents[a]);
@@ -202,12 +186,8 @@ RLO_TEST(test_family_packed__refuses_guards) {
   rlo_device_info device = test_plan_cpu();
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "packed";
-  test_plan_lower("f32[20,300]{1,0}",
-                  "f32[20,300]{0,1:T(8,128)fill(zero)}",
-                  NULL,
-                  &problem);
-  ck_assert_int_eq(
-      test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
-      RLO_UNSUPPORTED);
+  test_plan_lower("f32[20,300]{1,0}", "f32[20,300]{0,1:T(8,128)fill(zero)}", NULL, &problem);
+  ck_assert_int_eq(test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+                   RLO_UNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "guards"));
 }

@@ -22,9 +22,7 @@ static const struct {
     {"f32[6,4]", "f32[3,4]", "it does not sum points at computed positions"},
     {"f32[6,4]", "f32[3,4]", "2 axes are summed; the kernel takes one"},
     {"f32[6,4]", "f32[3,4]", "it pads, which the kernel does not support"},
-    {"f32[6,4]",
-     "f32[3,4]",
-     "it adds to the cells; the kernel overwrites them"},
+    {"f32[6,4]", "f32[3,4]", "it adds to the cells; the kernel overwrites them"},
     {"f32[6,4]", "f32[3,4]", "the kernel does not support these types"},
     {"f64[6,4]", "s32[3,4]", "the kernel does not support these types"},
     {"f32[6,4]", "s32[3,4]", NULL},
@@ -45,8 +43,7 @@ static void change(int row) {
       problem.dst.axis[last - 1] = 0;
       break;
     case 4:
-      problem.guards[problem.num_guards] =
-          (rlo_guard){.kind = RLO_GUARD_PAD, .limit = 1};
+      problem.guards[problem.num_guards] = (rlo_guard){.kind = RLO_GUARD_PAD, .limit = 1};
       problem.guards[problem.num_guards++].form.axis[0] = 1;
       break;
     case 5:

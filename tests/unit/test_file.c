@@ -87,8 +87,7 @@ RLO_TEST(test_file__reads_what_was_written) {
     ck_assert_int_eq(rlo__file_read(path, sizes[k], &data, &bytes), RLO_OK);
     rlo__free(data);
     if (sizes[k] > 0) {
-      ck_assert_int_eq(rlo__file_read(path, sizes[k] - 1, &data, &bytes),
-                       RLO_OUT_OF_RANGE);
+      ck_assert_int_eq(rlo__file_read(path, sizes[k] - 1, &data, &bytes), RLO_OUT_OF_RANGE);
       ck_assert_ptr_null(data);
     }
   }
@@ -99,8 +98,7 @@ RLO_TEST(test_file__reads_what_has_no_size) {
   /* /proc files say 0. */
   char *data = NULL;
   size_t bytes = 0;
-  ck_assert_int_eq(rlo__file_read("/proc/self/status", 1 << 20, &data, &bytes),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__file_read("/proc/self/status", 1 << 20, &data, &bytes), RLO_OK);
   ck_assert_uint_gt(bytes, 10);
   rlo__free(data);
 }
@@ -108,8 +106,7 @@ RLO_TEST(test_file__reads_what_has_no_size) {
 RLO_TEST(test_file__reads_what_does_not_end_up_to_the_limit) {
   char *data = NULL;
   size_t bytes = 7;
-  ck_assert_int_eq(rlo__file_read("/dev/zero", 300000, &data, &bytes),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo__file_read("/dev/zero", 300000, &data, &bytes), RLO_OUT_OF_RANGE);
   ck_assert_str_eq(rlo_error_last()->message,
                    "\"/dev/zero\" has more than the 300000 bytes allowed here");
   ck_assert_ptr_null(data);
@@ -121,14 +118,10 @@ RLO_TEST(test_file__a_directory_says_what_it_cannot_do) {
   char *data = NULL;
   size_t bytes = 0;
   char inner[128];
-  ck_assert_int_eq(rlo__directory_open(folder, geteuid(), false, &directory),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__directory_write(&directory, "target", "four", 4),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__directory_read(&directory, "target", 3, &data, &bytes),
-                   RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "\"target\" has 4 bytes; at most 3 are allowed");
+  ck_assert_int_eq(rlo__directory_open(folder, geteuid(), false, &directory), RLO_OK);
+  ck_assert_int_eq(rlo__directory_write(&directory, "target", "four", 4), RLO_OK);
+  ck_assert_int_eq(rlo__directory_read(&directory, "target", 3, &data, &bytes), RLO_OUT_OF_RANGE);
+  ck_assert_str_eq(rlo_error_last()->message, "\"target\" has 4 bytes; at most 3 are allowed");
   ck_assert_ptr_null(data);
   (void)snprintf(inner, sizeof inner, "%s/inner", folder);
   ck_assert_int_eq(mkdir(inner, 0700), 0);
@@ -210,10 +203,8 @@ RLO_TEST(test_file__replaces_in_a_directory) {
   ck_assert_int_ge(fd, 0);
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin_at(&f, fd, "target", 0600), 0);
-  ck_assert_int_eq(
-      strncmp(
-          f.temp_path, RLO__FILE_TEMP_PREFIX, sizeof RLO__FILE_TEMP_PREFIX - 1),
-      0);
+  ck_assert_int_eq(strncmp(f.temp_path, RLO__FILE_TEMP_PREFIX, sizeof RLO__FILE_TEMP_PREFIX - 1),
+                   0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "new", 3), 0);
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
   rlo__file_replace_abandon(&f);
@@ -231,8 +222,7 @@ RLO_TEST(test_file__refuses_a_path_that_is_too_long) {
   static char name[PATH_MAX + 1];
   memset(name, 'x', PATH_MAX);
   ck_assert_int_eq(rlo__file_write(name, "a", 1), RLO_IO);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "cannot create \"xxx"));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "cannot create \"xxx"));
   /* The longest path that fits leaves no room for the temporary name. */
   name[PATH_MAX - 1] = '\0';
   for (int i = 1; i < PATH_MAX - 1; i += 2) {

@@ -89,10 +89,8 @@ RLO_TEST(test_file_part__a_part_is_abandoned) {
 }
 
 RLO_TEST(test_file_part__removes_the_parts_that_nobody_holds) {
-  static const char *const left[] = {".target.relayout-part",
-                                     ".other.relayout-part"};
-  static const char *const kept[] = {
-      "x.relayout-part", ".relayout-part", ".other.relayout-part-2"};
+  static const char *const left[] = {".target.relayout-part", ".other.relayout-part"};
+  static const char *const kept[] = {"x.relayout-part", ".relayout-part", ".other.relayout-part-2"};
   for (size_t k = 0; k < 2; ++k) {
     ck_assert_int_eq(close(make_beside(left[k])), 0);
   }
@@ -100,8 +98,7 @@ RLO_TEST(test_file_part__removes_the_parts_that_nobody_holds) {
     ck_assert_int_eq(close(make_beside(kept[k])), 0);
   }
   ck_assert_int_eq(mkfifo(beside(".pipe.relayout-part"), 0600), 0);
-  ck_assert_int_eq(symlink("x.relayout-part", beside(".link.relayout-part")),
-                   0);
+  ck_assert_int_eq(symlink("x.relayout-part", beside(".link.relayout-part")), 0);
   int held = make_beside(".held.relayout-part");
   ck_assert_int_eq(flock(held, LOCK_EX), 0);
   rlo__file_replace f;
@@ -124,8 +121,7 @@ RLO_TEST(test_file_part__leaves_the_part_of_another_process) {
   ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "abc", 3), 0);
   rlo__file_replace second;
-  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
-                   EBUSY);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART), EBUSY);
   ck_assert_str_eq(second.temp_path, f.temp_path);
   rlo__file_replace_abandon(&second);
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
@@ -195,19 +191,16 @@ RLO_TEST(test_file_part__further_journals_go_with_the_first) {
     ck_assert_int_eq(temp_folder_count(folder), 13);
     rlo__file_replace f;
     if (n == 0) {
-      ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART),
-                       0);
+      ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
       ck_assert_int_eq(temp_folder_count(folder), 1);
       rlo__file_replace_abandon(&f);
     } else if (n == 1) {
       ck_assert_int_eq(unlink(beside(part_name)), 0);
-      ck_assert_int_eq(
-          rlo__file_replace_begin(&f, beside("x"), RLO__FILE_NEW_PART), 0);
+      ck_assert_int_eq(rlo__file_replace_begin(&f, beside("x"), RLO__FILE_NEW_PART), 0);
       ck_assert_int_eq(temp_folder_count(folder), 1);
       rlo__file_replace_abandon(&f);
     } else {
-      ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART),
-                       0);
+      ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), 0);
       ck_assert_int_eq(temp_folder_count(folder), 13);
       if (n == 2) {
         ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
@@ -237,11 +230,9 @@ RLO_TEST(test_file_part__there_is_nothing_to_resume) {
   rlo__file_replace f;
   for (int n = 0; n < 3; ++n) {
     if (n > 0) {
-      ck_assert_int_eq(close(make_beside(n == 1 ? part_name : journal_name)),
-                       0);
+      ck_assert_int_eq(close(make_beside(n == 1 ? part_name : journal_name)), 0);
     }
-    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART),
-                     ENOENT);
+    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), ENOENT);
     rlo__file_replace_abandon(&f);
     ck_assert_int_eq(temp_folder_count(folder), n > 0);
     temp_folder_clear(folder);
@@ -252,12 +243,10 @@ RLO_TEST(test_file_part__a_part_that_is_in_work_is_not_resumed) {
   leave_part("abcd");
   rlo__file_replace f, second;
   ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), 0);
-  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_OLD_PART),
-                   EBUSY);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_OLD_PART), EBUSY);
   ck_assert_str_eq(second.temp_path, f.temp_path);
   rlo__file_replace_abandon(&second);
-  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
-                   EBUSY);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART), EBUSY);
   rlo__file_replace_abandon(&second);
   ck_assert(is_beside(part_name) && is_beside(journal_name));
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
@@ -265,8 +254,7 @@ RLO_TEST(test_file_part__a_part_that_is_in_work_is_not_resumed) {
 }
 
 RLO_TEST(test_file_part__parts_of_others_with_a_journal_stay) {
-  static const char *const pair[] = {".other.relayout-part",
-                                     ".other.relayout-journal"};
+  static const char *const pair[] = {".other.relayout-part", ".other.relayout-journal"};
   rlo__file_replace f;
   for (int n = 0; n < 2; ++n) {
     leave_part("abcd");
@@ -277,10 +265,9 @@ RLO_TEST(test_file_part__parts_of_others_with_a_journal_stay) {
     ck_assert_int_eq(close(make_beside("x.relayout-journal")), 0);
     int held = make_beside(".held.relayout-journal");
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
-    ck_assert_int_eq(
-        n == 0 ? rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART)
-               : rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART),
-        0);
+    ck_assert_int_eq(n == 0 ? rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART)
+                            : rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART),
+                     0);
     ck_assert(is_beside(pair[0]) && is_beside(pair[1]));
     ck_assert(!is_beside(".left.relayout-journal"));
     ck_assert(is_beside("x.relayout-journal"));
@@ -313,38 +300,31 @@ RLO_TEST(test_file_part__names_of_a_part) {
   char name[256];
   memset(name, 'n', 255);
   name[255] = '\0';
-  ck_assert_int_eq(
-      rlo__file_replace_begin(&f, beside(name), RLO__FILE_NEW_PART), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, beside(name), RLO__FILE_NEW_PART), 0);
   int fd = open(f.journal_path, O_RDWR | O_CREAT | O_EXCL, 0600);
   ck_assert_int_ge(fd, 0);
   ck_assert_int_eq(close(fd), 0);
   rlo__file_replace second;
-  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
-                   0);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(temp_folder_count(folder), 3);
   rlo__file_replace_abandon(&second);
   rlo__file_replace_leave(&f);
-  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
-                   0);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(temp_folder_count(folder), 3);
   rlo__file_replace_abandon(&second);
 }
 
 RLO_TEST(test_file_part__part_refusals) {
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin(&f, "/dev/null", RLO__FILE_NEW_PART),
-                   EINVAL);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, "/dev/null", RLO__FILE_NEW_PART), EINVAL);
   rlo__file_replace_abandon(&f);
-  ck_assert_int_eq(
-      rlo__file_replace_begin(&f, beside("no/target"), RLO__FILE_NEW_PART),
-      ENOENT);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, beside("no/target"), RLO__FILE_NEW_PART), ENOENT);
   rlo__file_replace_abandon(&f);
   /* A name as long as names are has one for its part too. */
   char name[256];
   memset(name, 'n', 255);
   name[255] = '\0';
-  ck_assert_int_eq(
-      rlo__file_replace_begin(&f, beside(name), RLO__FILE_NEW_PART), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, beside(name), RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
   ck_assert_int_eq(temp_folder_count(folder), 1);
 }

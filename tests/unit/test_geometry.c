@@ -17,10 +17,7 @@ static rlo__geometry look(void) {
   return rlo__geometry_of(&request);
 }
 
-static void make(int32_t num_axes,
-                 const int64_t *extents,
-                 const int64_t *src,
-                 const int64_t *dst) {
+static void make(int32_t num_axes, const int64_t *extents, const int64_t *src, const int64_t *dst) {
   test_plan_make(32, num_axes, extents, src, dst, &problem);
 }
 

@@ -8,8 +8,8 @@ static uint32_t quotient(uint32_t n, uint32_t magic, int32_t log2) {
 }
 
 RLO_TEST(test_grid__divides_by_magic) {
-  static const uint32_t large[] = {
-      65535, 65536, 65537, 1000003, (1U << 30) - 1, 1U << 30, INT32_MAX};
+  static const uint32_t large[] = {65535,          65536,    65537,    1000003,
+                                   (1U << 30) - 1, 1U << 30, INT32_MAX};
 
   enum { SMALL = 3000, NUM_LARGE = sizeof large / sizeof large[0] };
 

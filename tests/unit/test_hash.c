@@ -26,11 +26,8 @@ RLO_TEST(test_hash__is_the_same_everywhere) {
   rlo__hash_i64(&h, -1);
   rlo__hash_string(&h, "transpose of a matrix");
   rlo__hash128 out = rlo__hash_finish(&h);
-  ck_assert_msg(out.high == UINT64_C(0xda8692a5865c3763) &&
-                    out.low == UINT64_C(0x31255e5aa1d3586c),
-                "0x%016" PRIx64 " 0x%016" PRIx64,
-                out.high,
-                out.low);
+  ck_assert_msg(out.high == UINT64_C(0xda8692a5865c3763) && out.low == UINT64_C(0x31255e5aa1d3586c),
+                "0x%016" PRIx64 " 0x%016" PRIx64, out.high, out.low);
 }
 
 RLO_TEST(test_hash__bytes_are_little_endian_words) {
@@ -50,13 +47,10 @@ RLO_TEST(test_hash__sees_order_number_seed_and_borders) {
   const uint64_t ba[2] = {2, 1};
   ck_assert(!rlo__hash128_is_equal(hash_words(ab, 2), hash_words(ba, 2)));
   for (size_t i = 0; i < 3; ++i) {
-    ck_assert(
-        !rlo__hash128_is_equal(hash_words(zeros, i), hash_words(zeros, i + 1)));
+    ck_assert(!rlo__hash128_is_equal(hash_words(zeros, i), hash_words(zeros, i + 1)));
   }
-  ck_assert(!rlo__hash128_is_equal(hash_two_strings("ab", "c"),
-                                   hash_two_strings("a", "bc")));
-  ck_assert(!rlo__hash128_is_equal(hash_two_strings("ab", ""),
-                                   hash_two_strings("", "ab")));
+  ck_assert(!rlo__hash128_is_equal(hash_two_strings("ab", "c"), hash_two_strings("a", "bc")));
+  ck_assert(!rlo__hash128_is_equal(hash_two_strings("ab", ""), hash_two_strings("", "ab")));
   rlo__hash one = rlo__hash_init(1);
   rlo__hash two = rlo__hash_init(2);
   ck_assert(rlo__hash_finish_u64(&one) != rlo__hash_finish_u64(&two));
@@ -86,11 +80,7 @@ RLO_TEST(test_hash__each_bit_moves_half_of_the_bits) {
     }
     for (int i = 0; i < 128; ++i) {
       if (flips[i] < 8 || flips[i] > 56) {
-        ck_abort_msg("input bit %d moves output bit %d in %d of %d",
-                     bit,
-                     i,
-                     flips[i],
-                     TRIALS);
+        ck_abort_msg("input bit %d moves output bit %d in %d of %d", bit, i, flips[i], TRIALS);
       }
     }
   }

@@ -27,11 +27,8 @@ static void lower(const test_pair *pair, const char *dtype) {
   rlo_shape dst;
   int32_t permutation[RLO_MAX_RANK];
   test_pair_shapes(pair, dtype, &src, &dst, permutation);
-  ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, &problem) == RLO_OK,
-                "%s to %s: %s",
-                pair->src,
-                pair->dst,
-                rlo_error_last()->message);
+  ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, &problem) == RLO_OK, "%s to %s: %s",
+                pair->src, pair->dst, rlo_error_last()->message);
 }
 
 /** Runs the problem with each set of instructions, through the caches and past
@@ -44,23 +41,16 @@ static void expect_ways(int number, bool is_all, const char *words) {
     }
     char text[256];
     int turn = number + way;
-    test_host_move move = {
-        .problem = &problem,
-        .past_caches_bytes = way % 2 == 0 ? 1 : INT64_MAX,
-        .vector_bytes = vector_bytes[way / 2],
-        .num_shares = 1 + turn % 3,
-        .is_at_end = number % 2 == 0,
-        .src_shift = turn % 5 * 7,
-        .dst_shift = turn % 3 == 0 ? 0 : turn % 7 * 12 + turn % 2};
-    snprintf(text,
-             sizeof text,
-             "%s, vectors of %d, %s, %d shares, shifts %d and %d",
-             words,
-             (int)move.vector_bytes,
-             way % 2 == 0 ? "past caches" : "through caches",
-             (int)move.num_shares,
-             (int)move.src_shift,
-             (int)move.dst_shift);
+    test_host_move move = {.problem = &problem,
+                           .past_caches_bytes = way % 2 == 0 ? 1 : INT64_MAX,
+                           .vector_bytes = vector_bytes[way / 2],
+                           .num_shares = 1 + turn % 3,
+                           .is_at_end = number % 2 == 0,
+                           .src_shift = turn % 5 * 7,
+                           .dst_shift = turn % 3 == 0 ? 0 : turn % 7 * 12 + turn % 2};
+    snprintf(text, sizeof text, "%s, vectors of %d, %s, %d shares, shifts %d and %d", words,
+             (int)move.vector_bytes, way % 2 == 0 ? "past caches" : "through caches",
+             (int)move.num_shares, (int)move.src_shift, (int)move.dst_shift);
     test_host_expect(&move, text);
   }
 }
@@ -68,12 +58,7 @@ static void expect_ways(int number, bool is_all, const char *words) {
 static void expect_pair(const test_pair *pair, const char *dtype, int number) {
   char words[160];
   lower(pair, dtype);
-  snprintf(words,
-           sizeof words,
-           "%s of %s to %s (%s)",
-           dtype,
-           pair->src,
-           pair->dst,
+  snprintf(words, sizeof words, "%s of %s to %s (%s)", dtype, pair->src, pair->dst,
            pair->permutation);
   expect_ways(number, pair->is_small, words);
 }
@@ -142,13 +127,11 @@ RLO_TEST(test_host_mover__moves_units_of_any_width) {
       problem.num_axes = 3;
       memcpy(problem.extents, (int64_t[]){4, 24, 33}, 3 * sizeof(int64_t));
       memcpy(problem.dst.axis,
-             number % 2 == 0 ? (int64_t[]){24 * 33, 33, 1}
-                             : (int64_t[]){32 * 34, 34, 1},
+             number % 2 == 0 ? (int64_t[]){24 * 33, 33, 1} : (int64_t[]){32 * 34, 34, 1},
              3 * sizeof(int64_t));
-      memcpy(
-          problem.src.axis,
-          number < 2 ? (int64_t[]){24 * 33, 1, 24} : (int64_t[]){33, 4 * 33, 1},
-          3 * sizeof(int64_t));
+      memcpy(problem.src.axis,
+             number < 2 ? (int64_t[]){24 * 33, 1, 24} : (int64_t[]){33, 4 * 33, 1},
+             3 * sizeof(int64_t));
       problem.src_bytes = (4 * 24 * 33 * bits + 7) / 8;
       problem.dst_bytes = (4 * 32 * 34 * bits + 7) / 8;
       snprintf(words, sizeof words, "number %d of %d bits", number, (int)bits);
@@ -170,31 +153,24 @@ static int run_random(test_problem_kind kind, int count) {
       continue;
     }
     char words[128];
-    snprintf(words,
-             sizeof words,
-             "problem %d of kind %d, random state %llu",
-             n,
-             (int)kind,
+    snprintf(words, sizeof words, "problem %d of kind %d, random state %llu", n, (int)kind,
              (unsigned long long)seed);
     problem = drawn.problem;
-    test_host_move move = {
-        .problem = &drawn.problem,
-        .indices = rlo_problem_loads(&problem) ? &drawn.indices : NULL,
-        .past_caches_bytes = n % 2 == 0 ? 1 : INT64_MAX,
-        .vector_bytes = vector_bytes[n / 2 % NUM_VECTORS],
-        .num_shares = 1 + n % 3,
-        .is_at_end = n / 2 % 2 == 0,
-        .src_shift = n % 4,
-        .dst_shift = n % 5 == 0 ? 0 : n % 17};
+    test_host_move move = {.problem = &drawn.problem,
+                           .indices = rlo_problem_loads(&problem) ? &drawn.indices : NULL,
+                           .past_caches_bytes = n % 2 == 0 ? 1 : INT64_MAX,
+                           .vector_bytes = vector_bytes[n / 2 % NUM_VECTORS],
+                           .num_shares = 1 + n % 3,
+                           .is_at_end = n / 2 % 2 == 0,
+                           .src_shift = n % 4,
+                           .dst_shift = n % 5 == 0 ? 0 : n % 17};
     test_host_expect(&move, words);
     ++run;
   }
   return run;
 }
 
-RLO_LOOP_TEST(test_host_mover__moves_random_problems,
-              0,
-              TEST_PROBLEM_NUM_KINDS) {
+RLO_LOOP_TEST(test_host_mover__moves_random_problems, 0, TEST_PROBLEM_NUM_KINDS) {
   ck_assert_int_gt(run_random((test_problem_kind)_i, 800), 250);
 }
 
@@ -202,16 +178,14 @@ RLO_LOOP_TEST(test_host_mover__moves_random_problems,
 
 RLO_TEST(test_host_mover__finds_positions_beyond_the_memory) {
   for (int number = 0; number < 4; ++number) {
-    test_pair pair = {
-        "?[60,61]", "?[60,61]{0,1:pad(64,72)fill(one)}", "", true};
+    test_pair pair = {"?[60,61]", "?[60,61]{0,1:pad(64,72)fill(one)}", "", true};
     lower(&pair, "f32");
     if (number % 2 == 0) {
       problem.src_bytes -= 1;
     } else {
       problem.dst_bytes -= 4;
     }
-    test_host_move move = {
-        .problem = &problem, .num_shares = 1 + number, .dst_shift = 3};
+    test_host_move move = {.problem = &problem, .num_shares = 1 + number, .dst_shift = 3};
     test_host_expect(&move, "a memory too small");
   }
 }
@@ -224,10 +198,8 @@ RLO_TEST(test_host_mover__refuses_shares_that_do_not_exist) {
   lower(&pair, "u8");
   ck_assert_int_eq(rlo__host_mover_create(&problem, &mover), RLO_OK);
   memset(src, 1, sizeof src);
-  ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, 2, 2),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, -1, 2),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, 2, 2), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, -1, 2), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo__host_mover_run(mover, src, NULL, dst, 0), RLO_OK);
   rlo__host_mover_release(mover);
 }
@@ -236,8 +208,7 @@ RLO_TEST(test_host_mover__refuses_what_is_no_problem) {
   rlo__host_mover *mover = NULL;
   memset(&problem, 0, sizeof problem);
   problem.unit_bits = 129;
-  ck_assert_int_eq(rlo__host_mover_create(&problem, &mover),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__host_mover_create(&problem, &mover), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(mover);
 }
 

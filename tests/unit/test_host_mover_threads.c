@@ -24,8 +24,7 @@ static void lower(const test_pair *pair, const char *dtype) {
   rlo_shape dst;
   int32_t permutation[RLO_MAX_RANK];
   test_pair_shapes(pair, dtype, &src, &dst, permutation);
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem), RLO_OK);
 }
 
 RLO_TIMEOUT(100);
@@ -33,11 +32,10 @@ RLO_TIMEOUT(100);
 RLO_TABLE_TEST(test_host_mover_threads__moves_the_same_bytes, pairs) {
   for (int32_t threads = 1; threads <= 4; ++threads) {
     lower(&pairs[_i], "f32");
-    test_host_move move = {
-        .problem = &problem,
-        .past_caches_bytes = threads % 2 == 0 ? 1 : INT64_MAX,
-        .num_threads = threads,
-        .dst_shift = threads * 4 % 16};
+    test_host_move move = {.problem = &problem,
+                           .past_caches_bytes = threads % 2 == 0 ? 1 : INT64_MAX,
+                           .num_threads = threads,
+                           .dst_shift = threads * 4 % 16};
     test_host_expect(&move, pairs[_i].dst);
   }
 }

@@ -84,9 +84,7 @@ RLO_TABLE_TEST(test_index__places_an_element, elements) {
   if (strstr(elements[_i].shape, "strides(0") != NULL) {
     return;
   }
-  ck_assert_int_eq(
-      rlo_index_from_linear(&shape, elements[_i].slot, index, &is_element),
-      RLO_OK);
+  ck_assert_int_eq(rlo_index_from_linear(&shape, elements[_i].slot, index, &is_element), RLO_OK);
   ck_assert(is_element);
   for (int32_t k = 0; k < shape.rank; ++k) {
     ck_assert_int_eq(index[k], elements[_i].index[k]);
@@ -100,19 +98,13 @@ static const struct {
   int64_t slots[32];
   int64_t num_slots;
 } maps[] = {
-    {"f32[3,5]{1,0:T(2,2)}",
-     15,
-     {0, 1, 4, 5, 8, 2, 3, 6, 7, 10, 12, 13, 16, 17, 20},
-     24},
+    {"f32[3,5]{1,0:T(2,2)}", 15, {0, 1, 4, 5, 8, 2, 3, 6, 7, 10, 12, 13, 16, 17, 20}, 24},
     {"f32[4,8]{1,0:T(2,4)(2,1)}",
      32,
      {0,  2,  4,  6,  8,  10, 12, 14, 1,  3,  5,  7,  9,  11, 13, 15,
       16, 18, 20, 22, 24, 26, 28, 30, 17, 19, 21, 23, 25, 27, 29, 31},
      32},
-    {"f32[3,5]{0,1:T(2,2)}",
-     15,
-     {0, 2, 8, 10, 16, 1, 3, 9, 11, 17, 4, 6, 12, 14, 20},
-     24},
+    {"f32[3,5]{0,1:T(2,2)}", 15, {0, 2, 8, 10, 16, 1, 3, 9, 11, 17, 4, 6, 12, 14, 20}, 24},
     /* The worked example of padding. */
     {"f32[2,3]{0,1:pad(3,5)fill(zero)}", 6, {0, 3, 6, 1, 4, 7}, 15},
     {"f32[2,3]{1,0:pad(3,5)fill(zero)}", 6, {0, 1, 2, 5, 6, 7}, 15},
@@ -206,27 +198,23 @@ RLO_TEST(test_index__combines_like_a_reshape) {
   int64_t index[RLO_MAX_RANK] = {0};
 
   do {
-    const int64_t reshaped[] = {(index[0] * 7 + index[1]) * 8 + index[2],
-                                index[3] * 10 + index[4]};
+    const int64_t reshaped[] = {(index[0] * 7 + index[1]) * 8 + index[2], index[3] * 10 + index[4]};
     ck_assert_int_eq(test_slot_of(&a, index), test_slot_of(&b, reshaped));
   } while (rlo_index_bump(&a, index));
 }
 
 RLO_TEST(test_index__round_trips_large_arrays) {
-  static const char *const texts[] = {
-      "u8[10,20,30,40,30,20,10]{6,5,4,3,2,1,0}",
-      "u8[10,20,30,40,30,20,10]{0,1,2,3,4,5,6}",
-      "u8[10,20,30,40,30,20,10]{4,5,1,2,6,0,3}"};
-  static const int64_t slots[] = {
-      0, 1439999999, 1145567336, 43883404, 617295214, 1117613654};
+  static const char *const texts[] = {"u8[10,20,30,40,30,20,10]{6,5,4,3,2,1,0}",
+                                      "u8[10,20,30,40,30,20,10]{0,1,2,3,4,5,6}",
+                                      "u8[10,20,30,40,30,20,10]{4,5,1,2,6,0,3}"};
+  static const int64_t slots[] = {0, 1439999999, 1145567336, 43883404, 617295214, 1117613654};
 
   for (size_t t = 0; t < sizeof texts / sizeof texts[0]; ++t) {
     rlo_shape shape = test_shape_of(texts[t]);
     for (size_t s = 0; s < sizeof slots / sizeof slots[0]; ++s) {
       int64_t index[7];
       bool is_element = false;
-      ck_assert_int_eq(
-          rlo_index_from_linear(&shape, slots[s], index, &is_element), RLO_OK);
+      ck_assert_int_eq(rlo_index_from_linear(&shape, slots[s], index, &is_element), RLO_OK);
       ck_assert(is_element);
       ck_assert(rlo_index_in_bounds(&shape, index));
       ck_assert_int_eq(test_slot_of(&shape, index), slots[s]);
@@ -279,8 +267,7 @@ RLO_TABLE_TEST(test_index__inverts_the_whole_memory, inverted) {
     for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
       index[k] = -7;
     }
-    ck_assert_int_eq(rlo_index_from_linear(&shape, slot, index, &is_element),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_index_from_linear(&shape, slot, index, &is_element), RLO_OK);
     ck_assert_int_eq(is_element, owners[slot] >= 0);
     int64_t number = 0;
     for (int32_t k = 0; k < shape.rank; ++k) {
@@ -301,8 +288,8 @@ RLO_TABLE_TEST(test_index__inverts_the_whole_memory, inverted) {
 RLO_TEST(test_index__steps_name_their_tile) {
   rlo_shape shape = test_shape_of("f32[16,256]{1,0:T(8,128)(*,4)}");
   rlo_address_map map;
-  static const rlo_step_kind kinds[] = {
-      RLO_STEP_SPLIT, RLO_STEP_SPLIT, RLO_STEP_COMBINE, RLO_STEP_SPLIT};
+  static const rlo_step_kind kinds[] = {RLO_STEP_SPLIT, RLO_STEP_SPLIT, RLO_STEP_COMBINE,
+                                        RLO_STEP_SPLIT};
   static const int32_t tiles[] = {0, 0, 1, 1};
   ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
   ck_assert_int_eq(map.num_steps, 4);
@@ -319,13 +306,10 @@ RLO_TEST(test_index__names_the_coordinate_outside) {
   int64_t slot = 77;
 
   ck_assert_int_eq(rlo_index_to_linear(&shape, high, &slot), RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "index[1]=3 is outside dimension 1 of size 3");
+  ck_assert_str_eq(rlo_error_last()->message, "index[1]=3 is outside dimension 1 of size 3");
   ck_assert_int_eq(rlo_index_to_linear(&shape, low, &slot), RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "index[0]=-1 is outside dimension 0 of size 2");
-  ck_assert_int_eq(rlo_index_to_linear(&shape, NULL, &slot),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "index[0]=-1 is outside dimension 0 of size 2");
+  ck_assert_int_eq(rlo_index_to_linear(&shape, NULL, &slot), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(slot, 77);
 
   rlo_shape scalar = test_shape_of("f32[]");
@@ -333,41 +317,34 @@ RLO_TEST(test_index__names_the_coordinate_outside) {
   ck_assert_int_eq(slot, 0);
 
   shape.layout.minor_to_major[0] = 0;
-  ck_assert_int_eq(rlo_index_to_linear(&shape, low, &slot),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_index_to_linear(&shape, low, &slot), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_index__refuses_slots_outside) {
-  static const char *const texts[] = {
-      "f32[2,3]{1,0:L(8)}", "f32[2,4]{:strides(4,1)}", "f32[0,8]"};
+  static const char *const texts[] = {"f32[2,3]{1,0:L(8)}", "f32[2,4]{:strides(4,1)}", "f32[0,8]"};
   static const int64_t counts[] = {8, 8, 0};
 
   for (size_t i = 0; i < 3; ++i) {
     rlo_shape shape = test_shape_of(texts[i]);
     int64_t index[2];
     bool is_element;
-    ck_assert_int_eq(
-        rlo_index_from_linear(&shape, counts[i], index, &is_element),
-        RLO_OUT_OF_RANGE);
-    ck_assert_int_eq(rlo_index_from_linear(&shape, -1, index, &is_element),
+    ck_assert_int_eq(rlo_index_from_linear(&shape, counts[i], index, &is_element),
                      RLO_OUT_OF_RANGE);
+    ck_assert_int_eq(rlo_index_from_linear(&shape, -1, index, &is_element), RLO_OUT_OF_RANGE);
   }
   ck_assert_str_eq(rlo_error_last()->message, "slot -1 is outside the 0 slots");
 }
 
 RLO_TEST(test_index__refuses_to_invert_shared_slots) {
-  static const char *const texts[] = {"f32[2,3]{:strides(0,1)}",
-                                      "f32[2,3]{:strides(1,1)}",
-                                      "f32[2,3]{:strides(2,1)}",
-                                      "f32[2,3]{:strides(-2,1)offset(4)}",
-                                      "f32[2,2,2]{:strides(4,3,1)}"};
+  static const char *const texts[] = {
+      "f32[2,3]{:strides(0,1)}", "f32[2,3]{:strides(1,1)}", "f32[2,3]{:strides(2,1)}",
+      "f32[2,3]{:strides(-2,1)offset(4)}", "f32[2,2,2]{:strides(4,3,1)}"};
 
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
     rlo_shape shape = test_shape_of(texts[i]);
     int64_t index[3];
     bool is_element;
-    ck_assert_int_eq(rlo_index_from_linear(&shape, 1, index, &is_element),
-                     RLO_UNSUPPORTED);
+    ck_assert_int_eq(rlo_index_from_linear(&shape, 1, index, &is_element), RLO_UNSUPPORTED);
   }
 }
 

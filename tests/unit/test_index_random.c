@@ -59,9 +59,7 @@ static void naive_tile(naive_map *map, const rlo_tile *tile) {
   map->count += left;
 }
 
-static int64_t naive_slot(const rlo_shape *shape,
-                          const int64_t *index,
-                          int64_t *out_slots) {
+static int64_t naive_slot(const rlo_shape *shape, const int64_t *index, int64_t *out_slots) {
   const rlo_layout *layout = &shape->layout;
   naive_map map;
 
@@ -69,8 +67,7 @@ static int64_t naive_slot(const rlo_shape *shape,
   for (int32_t p = 0; p < map.count; ++p) {
     int32_t k = layout->minor_to_major[map.count - 1 - p];
     map.index[p] = index[k];
-    map.dims[p] = layout->has_padded_dimensions ? layout->padded_dimensions[k]
-                                                : shape->dims[k];
+    map.dims[p] = layout->has_padded_dimensions ? layout->padded_dimensions[k] : shape->dims[k];
   }
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     naive_tile(&map, &layout->tiles[t]);
@@ -125,9 +122,7 @@ RLO_TEST(test_index__agrees_with_the_definition) {
     layout.tail_alignment_elems = test_random_in(&random, 0, 9);
 
     rlo_shape shape;
-    ck_assert_int_eq(
-        rlo_shape_make_with_layout(RLO_DTYPE_U8, dims, rank, &layout, &shape),
-        RLO_OK);
+    ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_U8, dims, rank, &layout, &shape), RLO_OK);
     const char *text = test_text_of(&shape);
     int64_t index[RLO_MAX_RANK] = {0};
     for (int32_t k = 0; k < rank; ++k) {
@@ -136,17 +131,13 @@ RLO_TEST(test_index__agrees_with_the_definition) {
     int64_t slots;
     int64_t expected = naive_slot(&shape, index, &slots);
     int64_t slot = test_slot_of(&shape, index);
-    ck_assert_msg(slot == expected,
-                  "%s: slot %lld, not %lld",
-                  text,
-                  (long long)slot,
+    ck_assert_msg(slot == expected, "%s: slot %lld, not %lld", text, (long long)slot,
                   (long long)expected);
     ck_assert_msg(test_slots_of(&shape) == slots, "%s", text);
 
     int64_t back[RLO_MAX_RANK];
     bool is_element = false;
-    ck_assert_int_eq(rlo_index_from_linear(&shape, slot, back, &is_element),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_index_from_linear(&shape, slot, back, &is_element), RLO_OK);
     ck_assert_msg(is_element, "%s", text);
     for (int32_t k = 0; k < rank; ++k) {
       ck_assert_msg(back[k] == index[k], "%s", text);
@@ -165,20 +156,16 @@ RLO_TEST(test_index__every_slot_has_at_most_one_element) {
       tile[i] = test_random_in(&random, 1, 4);
     }
     rlo_layout layout = rlo_layout_column_major(2);
-    const int64_t dims[] = {test_random_in(&random, 1, 5),
-                            test_random_in(&random, 1, 5)};
+    const int64_t dims[] = {test_random_in(&random, 1, 5), test_random_in(&random, 1, 5)};
     ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, 2), RLO_OK);
     ck_assert_int_eq(rlo_layout_add_tile(&layout, tile + 1, 3), RLO_OK);
     rlo_shape shape;
-    ck_assert_int_eq(
-        rlo_shape_make_with_layout(RLO_DTYPE_U8, dims, 2, &layout, &shape),
-        RLO_OK);
+    ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_U8, dims, 2, &layout, &shape), RLO_OK);
     const char *text = test_text_of(&shape);
     int64_t num_slots = test_slots_of(&shape);
     for (int64_t slot = 0; slot < num_slots; ++slot) {
       bool is_element;
-      ck_assert_int_eq(rlo_index_from_linear(&shape, slot, index, &is_element),
-                       RLO_OK);
+      ck_assert_int_eq(rlo_index_from_linear(&shape, slot, index, &is_element), RLO_OK);
       if (is_element) {
         ++found;
         ck_assert_msg(test_slot_of(&shape, index) == slot, "%s", text);
@@ -196,8 +183,7 @@ RLO_TEST(test_index__prepared_maps_agree) {
     for (int32_t k = 0; k < rank; ++k) {
       dims[k] = test_random_in(&random, 1, 5);
     }
-    rlo_shape shape =
-        test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL);
+    rlo_shape shape = test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL);
     rlo_address_map map;
     ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
     int64_t index[4] = {0};
@@ -206,8 +192,7 @@ RLO_TEST(test_index__prepared_maps_agree) {
       ck_assert_int_eq(slot, test_slot_of(&shape, index));
       int64_t back[4];
       bool is_element;
-      ck_assert_int_eq(rlo_address_map_element(&map, slot, back, &is_element),
-                       RLO_OK);
+      ck_assert_int_eq(rlo_address_map_element(&map, slot, back, &is_element), RLO_OK);
       ck_assert(is_element);
       ck_assert_mem_eq(back, index, (size_t)rank * sizeof index[0]);
     } while (rlo_index_bump(&shape, index));
@@ -215,8 +200,7 @@ RLO_TEST(test_index__prepared_maps_agree) {
     for (int64_t slot = 0; slot < map.slots; ++slot) {
       int64_t back[4];
       bool is_element;
-      ck_assert_int_eq(rlo_address_map_element(&map, slot, back, &is_element),
-                       RLO_OK);
+      ck_assert_int_eq(rlo_address_map_element(&map, slot, back, &is_element), RLO_OK);
       found += is_element;
     }
     rlo_shape_extent extent;
@@ -234,12 +218,9 @@ RLO_TEST(test_index__prepares_no_wrong_shape) {
   int64_t index[2];
   bool is_element;
   ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
-  ck_assert_int_eq(rlo_address_map_element(&map, 8, index, &is_element),
-                   RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_address_map_element(&map, -1, index, &is_element),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_address_map_element(&map, 8, index, &is_element), RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_address_map_element(&map, -1, index, &is_element), RLO_OUT_OF_RANGE);
   shape = test_shape_of("f32[2,3]{:strides(0,1)}");
   ck_assert_int_eq(rlo_address_map_make(&shape, &map), RLO_OK);
-  ck_assert_int_eq(rlo_address_map_element(&map, 0, index, &is_element),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_address_map_element(&map, 0, index, &is_element), RLO_UNSUPPORTED);
 }

@@ -50,8 +50,7 @@ static void add_quotient(int64_t base, int64_t divisor) {
 
 static void expect_not_canonical(rlo_status status, const char *message) {
   rlo_problem before = problem;
-  expect_refusal(
-      rlo_problem_canonicalize(&problem, 0, NULL, NULL), status, message);
+  expect_refusal(rlo_problem_canonicalize(&problem, 0, NULL, NULL), status, message);
   ck_assert_mem_eq(&problem, &before, sizeof problem);
 }
 
@@ -59,13 +58,11 @@ static void expect_not_canonical(rlo_status status, const char *message) {
 
 RLO_TEST(test_ir_limits__a_split_needs_an_axis_and_a_guard) {
   problem.num_axes = RLO_MAX_AXES;
-  expect_refusal(rlo__rewrite_split(&problem, 0, 2),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__rewrite_split(&problem, 0, 2), RLO_UNSUPPORTED,
                  "splitting at the tiles needs more than 48 axes");
   setup();
   problem.num_guards = RLO_MAX_GUARDS;
-  expect_refusal(rlo__rewrite_split(&problem, 0, 3),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__rewrite_split(&problem, 0, 3), RLO_UNSUPPORTED,
                  "splitting at the tiles needs more than 48 guards");
   setup();
   problem.num_guards = RLO_MAX_GUARDS;
@@ -76,8 +73,7 @@ RLO_TEST(test_ir_limits__a_split_needs_an_axis_and_a_guard) {
 
 RLO_TEST(test_ir_limits__a_split_keeps_strides_within_64_bits) {
   problem.src.axis[0] = INT64_MAX / 2;
-  expect_refusal(rlo__rewrite_split(&problem, 0, 5),
-                 RLO_OVERFLOW,
+  expect_refusal(rlo__rewrite_split(&problem, 0, 5), RLO_OVERFLOW,
                  "an axis of stride 4611686018427387903 split at 5 exceeds 64 "
                  "bits");
 }
@@ -85,17 +81,15 @@ RLO_TEST(test_ir_limits__a_split_keeps_strides_within_64_bits) {
 RLO_TEST(test_ir_limits__parts_of_units_need_an_axis) {
   problem.unit_bits = 16;
   problem.num_axes = RLO_MAX_AXES;
-  expect_refusal(rlo__narrow(&problem, 8),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__narrow(&problem, 8), RLO_UNSUPPORTED,
                  "parts of units need more than 48 axes");
-  static int64_t *const coefficients[] = {
-      &problem.src.base, &problem.src.axis[0], &problem.dst.base};
+  static int64_t *const coefficients[] = {&problem.src.base, &problem.src.axis[0],
+                                          &problem.dst.base};
   for (size_t n = 0; n < sizeof coefficients / sizeof coefficients[0]; ++n) {
     setup();
     problem.unit_bits = 16;
     *coefficients[n] = INT64_MAX;
-    expect_refusal(rlo__narrow(&problem, 8),
-                   RLO_OVERFLOW,
+    expect_refusal(rlo__narrow(&problem, 8), RLO_OVERFLOW,
                    "a position, counted in parts of 8 bits, exceeds 64 bits");
   }
 }
@@ -143,8 +137,7 @@ RLO_TEST(test_ir_limits__terms_of_guards_stay_within_64_bits) {
   add_guard(0, 5);
   problem.src.term[0] = 1;
   problem.guards[0].form.term[0] = 1;
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                   RLO_OVERFLOW);
+  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OVERFLOW);
 }
 
 RLO_TEST(test_ir_limits__aligned_axes_stay_within_64_bits) {
@@ -193,17 +186,13 @@ RLO_TEST(test_ir_limits__a_destination_has_so_many_axes_at_most) {
   }
   expect_ok(rlo_shape_make(RLO_DTYPE_U8, threes, 25, &src));
   expect_ok(rlo_layout_add_tile(&layout, twos, 25));
-  expect_ok(
-      rlo_shape_make_with_layout(RLO_DTYPE_U8, threes, 25, &layout, &dst));
-  expect_refusal(rlo_relayout_lower(&src, &dst, NULL, &problem),
-                 RLO_UNSUPPORTED,
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_U8, threes, 25, &layout, &dst));
+  expect_refusal(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_UNSUPPORTED,
                  "the destination has more than 48 physical dimensions of "
                  "extent above 1");
   /* A source has a quotient for each dimension. */
-  expect_refusal(
-      rlo_relayout_lower(&dst, &src, NULL, &problem),
-      RLO_UNSUPPORTED,
-      "the tiles of source and destination need more than 16 quotients");
+  expect_refusal(rlo_relayout_lower(&dst, &src, NULL, &problem), RLO_UNSUPPORTED,
+                 "the tiles of source and destination need more than 16 quotients");
 }
 
 RLO_TEST(test_ir_limits__a_problem_has_so_many_loads_at_most) {
@@ -212,8 +201,7 @@ RLO_TEST(test_ir_limits__a_problem_has_so_many_loads_at_most) {
   for (int32_t n = 0; n < RLO_MAX_TERMS; ++n) {
     expect_ok(rlo__lower_load_at(&problem, &form, 10, &loaded));
   }
-  expect_refusal(rlo__lower_load_at(&problem, &form, 10, &loaded),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__lower_load_at(&problem, &form, 10, &loaded), RLO_UNSUPPORTED,
                  "the loads and the tiles need more than 16 terms");
 }
 
@@ -254,8 +242,7 @@ RLO_TEST(test_ir_limits__a_chain_has_so_many_axes_and_guards_at_most) {
   rule.part = RLO__INDEX_SUMMED;
   rule.count = 3;
   problem.num_axes = RLO_MAX_AXES;
-  expect_refusal(step_back(&rule),
-                 RLO_UNSUPPORTED,
+  expect_refusal(step_back(&rule), RLO_UNSUPPORTED,
                  "the chain needs more than 48 axes, those of its sums among "
                  "them");
   setup();
@@ -264,8 +251,7 @@ RLO_TEST(test_ir_limits__a_chain_has_so_many_axes_and_guards_at_most) {
   for (int32_t g = 0; g < RLO_MAX_GUARDS; ++g) {
     expect_ok(rlo__guard_list_add(&guards, &problem, &form, 5));
   }
-  expect_refusal(rlo__guard_list_add(&guards, &problem, &form, 5),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__guard_list_add(&guards, &problem, &form, 5), RLO_UNSUPPORTED,
                  "the chain needs more than 48 guards");
   /* A guard that always holds, and one that never does, need no place. */
   expect_ok(rlo__guard_list_add(&guards, &problem, &form, 10));

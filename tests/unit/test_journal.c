@@ -108,8 +108,7 @@ static file_content read_file(void) {
 static void write_file(const file_content *content) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   ck_assert_int_ge(fd, 0);
-  ck_assert_int_eq(write(fd, content->bytes, content->count),
-                   (ssize_t)content->count);
+  ck_assert_int_eq(write(fd, content->bytes, content->count), (ssize_t)content->count);
   ck_assert_int_eq(close(fd), 0);
 }
 
@@ -120,9 +119,7 @@ static void expect_boxes(const rlo__journal *journal, int count) {
     for (int n = 0; n < count; ++n) {
       is_wanted = is_wanted || boxes[n] == box;
     }
-    ck_assert_msg(rlo__journal_is_durable(journal, 0, box) == is_wanted,
-                  "box %d of %d",
-                  box,
+    ck_assert_msg(rlo__journal_is_durable(journal, 0, box) == is_wanted, "box %d of %d", box,
                   count);
   }
   ck_assert_int_eq(rlo__journal_bytes_resumed(journal), count * BOX_BYTES);
@@ -243,8 +240,7 @@ RLO_TEST(test_journal__every_byte_changed) {
     if (at < HEADER_BYTES) {
       rlo__journal *journal = NULL;
       rlo_status status = rlo__journal_open(path, true, &journal);
-      ck_assert_msg(
-          status == RLO_DATA_LOSS || status == RLO_UNSUPPORTED, "byte %zu", at);
+      ck_assert_msg(status == RLO_DATA_LOSS || status == RLO_UNSUPPORTED, "byte %zu", at);
       ck_assert_ptr_null(journal);
     } else {
       expect_left((int)((at - HEADER_BYTES) / RECORD_BYTES));
@@ -255,9 +251,7 @@ RLO_TEST(test_journal__every_byte_changed) {
 RLO_TEST(test_journal__records_that_come_twice) {
   make_journal(2);
   file_content twice = read_file();
-  memcpy(twice.bytes + twice.count,
-         twice.bytes + twice.count - RECORD_BYTES,
-         RECORD_BYTES);
+  memcpy(twice.bytes + twice.count, twice.bytes + twice.count - RECORD_BYTES, RECORD_BYTES);
   twice.count += RECORD_BYTES;
   write_file(&twice);
   expect_left(2);
@@ -269,9 +263,7 @@ RLO_TEST(test_journal__records_of_another_journal) {
   ++job.hash.low;
   make_journal(0);
   file_content second = read_file();
-  memcpy(second.bytes + HEADER_BYTES,
-         first.bytes + HEADER_BYTES,
-         3 * RECORD_BYTES);
+  memcpy(second.bytes + HEADER_BYTES, first.bytes + HEADER_BYTES, 3 * RECORD_BYTES);
   second.count = first.count;
   write_file(&second);
   expect_left(0);
@@ -286,8 +278,7 @@ RLO_TEST(test_journal__a_box_that_is_not_of_the_job) {
     job.num_boxes[1] = 0;
     expect_ok(rlo__journal_open(path, true, &journal));
     ck_assert_int_eq(rlo__journal_fit(journal, &job), RLO_DATA_LOSS);
-    ck_assert_ptr_nonnull(
-        strstr(rlo_error_last()->message, "has boxes that its job has not"));
+    ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "has boxes that its job has not"));
     rlo__journal_release(journal);
   }
 }
@@ -301,11 +292,8 @@ static void expect_no_journal(rlo_status wanted, const char *words) {
   for (int n = 0; n < 2; ++n) {
     rlo_status got = rlo__journal_open(path, n == 0, &journal);
     const char *message = rlo_error_last()->message;
-    ck_assert_msg(got == wanted && strstr(message, words) != NULL &&
-                      strstr(message, path) != NULL,
-                  "%s: %s",
-                  rlo_status_name(got),
-                  message);
+    ck_assert_msg(got == wanted && strstr(message, words) != NULL && strstr(message, path) != NULL,
+                  "%s: %s", rlo_status_name(got), message);
   }
   ck_assert_ptr_null(journal);
 }
@@ -321,8 +309,7 @@ RLO_TEST(test_journal__files_that_are_no_journals) {
     torn.count = count;
     write_file(&torn);
     expect_no_journal(RLO_DATA_LOSS,
-                      count < 16 ? "is not the journal of a job"
-                                 : "the header of the journal");
+                      count < 16 ? "is not the journal of a job" : "the header of the journal");
     ck_assert_uint_eq(read_file().count, count);
   }
   file_content other = whole;
@@ -332,8 +319,7 @@ RLO_TEST(test_journal__files_that_are_no_journals) {
   other = whole;
   other.bytes[8] = 1;
   write_file(&other);
-  expect_no_journal(RLO_UNSUPPORTED,
-                    "has version 1; this library knows version 2");
+  expect_no_journal(RLO_UNSUPPORTED, "has version 1; this library knows version 2");
   other = whole;
   other.bytes[HEADER_BYTES - 1] ^= 1;
   write_file(&other);
@@ -367,10 +353,8 @@ RLO_TEST(test_journal__one_job_has_it) {
   expect_ok(rlo__journal_start(first));
   ck_assert_int_eq(rlo__journal_start(second), RLO_ALREADY_EXISTS);
   rlo__journal_release(second);
-  ck_assert_int_eq(rlo__journal_open(path, true, &second),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "another job has the journal"));
+  ck_assert_int_eq(rlo__journal_open(path, true, &second), RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "another job has the journal"));
   expect_ok(rlo__journal_open(path, false, &second));
   ck_assert_ptr_nonnull(rlo__journal_get_settings(second));
   rlo__journal_release(second);
@@ -387,8 +371,7 @@ RLO_TEST(test_journal__another_job) {
     rlo__journal *journal = NULL;
     expect_ok(rlo__journal_open(path, true, &journal));
     ck_assert_int_eq(rlo__journal_fit(journal, &job), RLO_INVALID_ARGUMENT);
-    ck_assert_ptr_nonnull(
-        strstr(rlo_error_last()->message, "is of another job"));
+    ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "is of another job"));
     rlo__journal_release(journal);
   }
   const file_content after = read_file();
@@ -406,10 +389,7 @@ static bool is_faulty(void) {
   return ++call_number == fails_at || (is_sticky && call_number > fails_at);
 }
 
-static ssize_t faulty_write(int fd,
-                            const void *data,
-                            size_t bytes,
-                            int64_t offset) {
+static ssize_t faulty_write(int fd, const void *data, size_t bytes, int64_t offset) {
   if (is_faulty()) {
     return is_short ? pwrite(fd, data, bytes / 2, (off_t)offset) : -1;
   }
@@ -455,8 +435,7 @@ RLO_TEST(test_journal__appending_fails) {
       rlo__journal_release(journal);
       bool is_survived = errors[e] == EINTR || errors[e] == 0 || fails_at > 4;
       ck_assert_int_eq(status, is_survived ? RLO_OK : RLO_IO);
-      ck_assert(is_survived ||
-                strstr(rlo_error_last()->message, "cannot write the journal"));
+      ck_assert(is_survived || strstr(rlo_error_last()->message, "cannot write the journal"));
       /* Where only the sync failed, the record may be there. */
       bool is_written = !is_survived && fails_at % 2 == 0;
       expect_left(count + is_written);
@@ -498,9 +477,7 @@ RLO_TEST(test_journal__without_memory) {
       status = rlo__journal_fit(journal, &job);
     }
     rlo__alloc_set_fault(0, false);
-    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY,
-                  "%s",
-                  rlo_error_last()->message);
+    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "%s", rlo_error_last()->message);
     num_done += status == RLO_OK;
     rlo__journal_release(journal);
     ck_assert_int_lt(nth, 100);

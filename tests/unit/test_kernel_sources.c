@@ -70,11 +70,8 @@ static void match_file(const char *file_name, comparison *c) {
       ck_assert_int_eq(*c->rest, '\n');
       c->rest += 1;
     } else {
-      ck_assert_msg(strncmp(line, c->rest, bytes) == 0,
-                    "%s differs at: %.*s",
-                    file_name,
-                    (int)bytes,
-                    line);
+      ck_assert_msg(strncmp(line, c->rest, bytes) == 0, "%s differs at: %.*s", file_name,
+                    (int)bytes, line);
       c->rest += bytes;
     }
     line = end;
@@ -94,8 +91,7 @@ RLO_TEST(test_kernel_sources__every_file_is_embedded_whole) {
       continue;
     }
     char stem[256];
-    (void)snprintf(
-        stem, sizeof stem, "%.*s", (int)(dot - entry->d_name), entry->d_name);
+    (void)snprintf(stem, sizeof stem, "%.*s", (int)(dot - entry->d_name), entry->d_name);
     const rlo__kernel_source *source = rlo__kernel_source_find(stem);
     ck_assert_msg(source != NULL, "%s is not embedded", entry->d_name);
     ck_assert_str_eq(source->name, stem);

@@ -37,10 +37,8 @@ static void fill(rlo__launch *l) {
   l->local_size[0] = 4;
   ck_assert_int_eq(rlo__launch_define(l, "RLO_A", 7), RLO_OK);
   ck_assert_int_eq(rlo__launch_define_list(l, "RLO_B", values, 2), RLO_OK);
-  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_INT, values, 1),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_LONG, values, 1),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_INT, values, 1), RLO_OK);
+  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_LONG, values, 1), RLO_OK);
 }
 
 enum { NUM_CHANGES = 15 };
@@ -133,18 +131,11 @@ RLO_TEST(test_launch__refuses_arguments_that_do_not_fit) {
   const int64_t within[] = {INT32_MAX, INT32_MIN};
   launch.kernel_file = "cpu_tile";
   for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(
-        rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &within[n], 1),
-        RLO_OK);
-    ck_assert_int_eq(
-        rlo__launch_argument(&launch, RLO__ARGUMENT_LONG, &beyond[n], 1),
-        RLO_OK);
-    ck_assert_int_eq(
-        rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &beyond[n], 1),
-        RLO_OVERFLOW);
-    ck_assert_int_eq(
-        rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, &beyond[n], 1),
-        RLO_OVERFLOW);
+    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &within[n], 1), RLO_OK);
+    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_LONG, &beyond[n], 1), RLO_OK);
+    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &beyond[n], 1), RLO_OVERFLOW);
+    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, &beyond[n], 1),
+                     RLO_OVERFLOW);
   }
   ck_assert_str_eq(rlo_error_last()->message,
                    "argument 4 of kernel cpu_tile is -2147483649, beyond 32 "
@@ -158,21 +149,17 @@ RLO_TEST(test_launch__refuses_an_origin_beyond_64_bits) {
   test_plan_make(32, 1, &one, &one, &one, &problem);
   problem.src.base = INT64_MAX / 4;
   problem.dst.base = INT64_MIN / 4;
-  ck_assert_int_eq(
-      rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
-      RLO_OK);
+  ck_assert_int_eq(rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch), RLO_OK);
   ck_assert(launch.src_base_bytes == INT64_MAX - 3);
   ck_assert(launch.dst_base_bytes == INT64_MIN);
   rlo__launch_clear(&launch);
   --problem.dst.base;
-  ck_assert_int_eq(
-      rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
-      RLO_OVERFLOW);
+  ck_assert_int_eq(rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
+                   RLO_OVERFLOW);
   problem.dst.base = 0;
   ++problem.src.base;
-  ck_assert_int_eq(
-      rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
-      RLO_OVERFLOW);
+  ck_assert_int_eq(rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
+                   RLO_OVERFLOW);
   /* Kernels that have the problem compiled in add it themselves. */
   rlo__launch_clear(&launch);
   ck_assert_int_eq(rlo__launch_begin(&problem, "cpu_tile", 0, &launch), RLO_OK);

@@ -85,19 +85,14 @@ RLO_TEST(test_layout__refuses_what_is_no_permutation) {
   for (int32_t i = 0; i <= RLO_MAX_RANK; ++i) {
     many[i] = i;
   }
-  ck_assert_int_eq(rlo_layout_from_minor_to_major(twice, 2, &layout),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(twice, 2, &layout), RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
                    "minor_to_major: permutation[1]=1 repeats permutation[0]");
-  ck_assert_int_eq(
-      rlo_layout_from_minor_to_major(many, RLO_MAX_RANK + 1, &layout),
-      RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "rank 33 is beyond the limit of 32");
-  ck_assert_int_eq(rlo_layout_from_minor_to_major(many, -1, &layout),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_layout_from_minor_to_major(NULL, 2, &layout),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(many, RLO_MAX_RANK + 1, &layout),
+                   RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message, "rank 33 is beyond the limit of 32");
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(many, -1, &layout), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_from_minor_to_major(NULL, 2, &layout), RLO_INVALID_ARGUMENT);
   ck_assert_mem_eq(&layout, &before, sizeof layout);
 }
 
@@ -132,9 +127,8 @@ RLO_TABLE_TEST(test_layout__refuses_a_bad_tile, bad_tiles) {
   rlo_layout layout = rlo_layout_row_major(2);
   rlo_layout before = layout;
 
-  ck_assert_int_eq(
-      rlo_layout_add_tile(&layout, bad_tiles[_i].dims, bad_tiles[_i].rank),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, bad_tiles[_i].dims, bad_tiles[_i].rank),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, bad_tiles[_i].message);
   ck_assert_mem_eq(&layout, &before, sizeof layout);
 }
@@ -146,8 +140,7 @@ RLO_TEST(test_layout__limits_tiles) {
   for (int32_t i = 0; i <= RLO_MAX_TILE_RANK; ++i) {
     ones[i] = 1;
   }
-  ck_assert_int_eq(rlo_layout_add_tile(&layout, ones, RLO_MAX_TILE_RANK + 1),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, ones, RLO_MAX_TILE_RANK + 1), RLO_UNSUPPORTED);
   for (int32_t t = 0; t < RLO_MAX_TILES; ++t) {
     ck_assert_int_eq(rlo_layout_add_tile(&layout, ones, 1), RLO_OK);
   }

@@ -12,17 +12,13 @@
 static const int64_t two_by_three[] = {2, 3};
 
 /* The status of a layout for f32[2,3], and the sentence that goes with it. */
-static void expect_refused(const rlo_layout *layout,
-                           rlo_status status,
-                           const char *message) {
-  ck_assert_int_eq(rlo_layout_validate(layout, two_by_three, 2, RLO_DTYPE_F32),
-                   status);
+static void expect_refused(const rlo_layout *layout, rlo_status status, const char *message) {
+  ck_assert_int_eq(rlo_layout_validate(layout, two_by_three, 2, RLO_DTYPE_F32), status);
   ck_assert_str_eq(rlo_error_last()->message, message);
 }
 
 static void expect_accepted(const rlo_layout *layout) {
-  ck_assert_int_eq(rlo_layout_validate(layout, two_by_three, 2, RLO_DTYPE_F32),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_layout_validate(layout, two_by_three, 2, RLO_DTYPE_F32), RLO_OK);
 }
 
 RLO_TEST(test_layout__validates_the_array_itself) {
@@ -30,29 +26,21 @@ RLO_TEST(test_layout__validates_the_array_itself) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   expect_accepted(&layout);
-  ck_assert_int_eq(rlo_layout_validate(&layout, negative, 2, RLO_DTYPE_F32),
+  ck_assert_int_eq(rlo_layout_validate(&layout, negative, 2, RLO_DTYPE_F32), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "dimension 1 of size -3 is negative");
+  ck_assert_int_eq(rlo_layout_validate(&layout, NULL, 2, RLO_DTYPE_F32), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_validate(&layout, negative, 33, RLO_DTYPE_F32), RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_layout_validate(&layout, negative, -1, RLO_DTYPE_F32), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_INVALID),
                    RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "dimension 1 of size -3 is negative");
-  ck_assert_int_eq(rlo_layout_validate(&layout, NULL, 2, RLO_DTYPE_F32),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_layout_validate(&layout, negative, 33, RLO_DTYPE_F32),
-                   RLO_UNSUPPORTED);
-  ck_assert_int_eq(rlo_layout_validate(&layout, negative, -1, RLO_DTYPE_F32),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(
-      rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_INVALID),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_layout_validate(&layout, NULL, 0, RLO_DTYPE_F32),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_layout_validate(&layout, NULL, 0, RLO_DTYPE_F32), RLO_OK);
 }
 
 RLO_TEST(test_layout__validates_minor_to_major) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.minor_to_major[0] = 2;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "minor_to_major: permutation[0]=2 is out of range for rank 2");
 }
 
@@ -67,13 +55,11 @@ RLO_TEST(test_layout__validates_padding) {
   layout.padded_dimensions[0] = 14;
   expect_accepted(&layout);
   layout.padded_dimensions[1] = 2;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "padded_dimensions[1]=2 is below dimension 1 of size 3");
   layout.padded_dimensions[1] = 3;
   layout.padded_dimensions[0] = -1;
-  ck_assert_int_eq(rlo_layout_validate(&layout, empty, 2, RLO_DTYPE_F32),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_validate(&layout, empty, 2, RLO_DTYPE_F32), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_layout__validates_tiles) {
@@ -85,29 +71,22 @@ RLO_TEST(test_layout__validates_tiles) {
   layout.tiles[1].rank = 2;
   layout.tiles[1].dims[0] = 2;
   layout.tiles[1].dims[1] = 0;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
-                 "tile 1: tile dimension 1 of size 0 is below 1");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "tile 1: tile dimension 1 of size 0 is below 1");
   layout.tiles[1].dims[1] = RLO_TILE_COMBINE;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "tile 1: tile dimension 1, the last, cannot be '*'");
   layout.tiles[1].dims[0] = RLO_TILE_COMBINE;
   layout.tiles[1].dims[1] = 2;
   expect_accepted(&layout);
   layout.tiles[1].rank = 0;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
-                 "tile 1: a tile needs at least 1 dimension");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "tile 1: a tile needs at least 1 dimension");
   layout.tiles[1].rank = RLO_MAX_TILE_RANK + 1;
-  expect_refused(&layout,
-                 RLO_UNSUPPORTED,
+  expect_refused(&layout, RLO_UNSUPPORTED,
                  "tile 1: a tile of 33 dimensions is beyond the limit of 32");
   layout.num_tiles = RLO_MAX_TILES + 1;
   expect_refused(&layout, RLO_UNSUPPORTED, "9 tiles are beyond the limit of 8");
   layout.num_tiles = -1;
-  expect_refused(
-      &layout, RLO_INVALID_ARGUMENT, "a layout cannot have -1 tiles");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a layout cannot have -1 tiles");
 }
 
 RLO_TEST(test_layout__tiles_may_outrank_the_array) {
@@ -121,8 +100,7 @@ RLO_TEST(test_layout__tiles_may_outrank_the_array) {
     ck_assert_int_eq(rlo_layout_add_tile(&layout, twos, 2), RLO_OK);
     ck_assert_int_eq(rlo_layout_add_tile(&layout, twos, 5), RLO_OK);
     ck_assert_int_eq(rlo_layout_add_tile(&layout, scalar_tile, 1), RLO_OK);
-    ck_assert_int_eq(rlo_layout_validate(&layout, dims, rank, RLO_DTYPE_U32),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_layout_validate(&layout, dims, rank, RLO_DTYPE_U32), RLO_OK);
   }
 }
 
@@ -132,9 +110,7 @@ RLO_TEST(test_layout__validates_tail_alignment) {
   layout.tail_alignment_elems = 1024;
   expect_accepted(&layout);
   layout.tail_alignment_elems = -1;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
-                 "a tail alignment of -1 elements is negative");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a tail alignment of -1 elements is negative");
 }
 
 RLO_TEST(test_layout__validates_element_size) {
@@ -147,20 +123,16 @@ RLO_TEST(test_layout__validates_element_size) {
   layout.element_size_bits = 128;
   expect_accepted(&layout);
   layout.element_size_bits = 129;
-  expect_refused(&layout,
-                 RLO_UNSUPPORTED,
+  expect_refused(&layout, RLO_UNSUPPORTED,
                  "an element size of 129 bits is beyond the limit of 128");
   layout.element_size_bits = 31;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "an element size of 31 bits cannot hold the 32 bits of f32");
   layout.element_size_bits = -1;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "an element size of -1 bits cannot hold the 32 bits of f32");
   layout.element_size_bits = 4;
-  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_S4),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_S4), RLO_OK);
 }
 
 RLO_TEST(test_layout__validates_fill) {
@@ -174,13 +146,11 @@ RLO_TEST(test_layout__validates_fill) {
   expect_refused(&layout, RLO_INVALID_ARGUMENT, "7 is not a fill");
 
   layout.fill = RLO_FILL_LOWEST;
-  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_C64),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_C64), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message, "fill: c64 has no lowest value");
   layout.fill = RLO_FILL_ZERO;
-  ck_assert_int_eq(
-      rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_F8E8M0FNU),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_F8E8M0FNU),
+                   RLO_UNSUPPORTED);
 }
 
 RLO_TEST(test_layout__fill_bits_stay_inside_the_element) {
@@ -190,19 +160,16 @@ RLO_TEST(test_layout__fill_bits_stay_inside_the_element) {
   memset(layout.fill_bits, 0xff, 4);
   expect_accepted(&layout);
   layout.fill_bits[4] = 0x10;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "bit 36 of the fill lies beyond the 32 bits of an element");
   layout.element_size_bits = 37;
   expect_accepted(&layout);
   layout.element_size_bits = 36;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "bit 36 of the fill lies beyond the 36 bits of an element");
   memset(layout.fill_bits, 0xff, 16);
   layout.element_size_bits = 0;
-  ck_assert_int_eq(
-      rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_C128), RLO_OK);
+  ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_C128), RLO_OK);
 }
 
 RLO_TEST(test_layout__validates_strided) {
@@ -217,22 +184,16 @@ RLO_TEST(test_layout__validates_strided) {
   expect_accepted(&layout);
 
   layout.has_padded_dimensions = true;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
-                 "a strided layout cannot have padded dimensions");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have padded dimensions");
   layout.has_padded_dimensions = false;
   layout.num_tiles = 1;
-  expect_refused(
-      &layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have tiles");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have tiles");
   layout.num_tiles = 0;
   layout.tail_alignment_elems = 2;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
-                 "a strided layout cannot have a tail alignment");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have a tail alignment");
   layout.tail_alignment_elems = 0;
   layout.fill = RLO_FILL_ZERO;
-  expect_refused(
-      &layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have a fill");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a strided layout cannot have a fill");
   layout.fill = RLO_FILL_INVALID;
   layout.kind = (rlo_layout_kind)2;
   expect_refused(&layout, RLO_INVALID_ARGUMENT, "2 is not a kind of layout");
@@ -272,9 +233,7 @@ RLO_TABLE_TEST(test_layout__validates_splits, bad_splits) {
   layout.num_split_configs = 1;
   layout.split_configs[0].dimension = bad_splits[_i].dimension;
   layout.split_configs[0].num_indices = bad_splits[_i].count;
-  memcpy(layout.split_configs[0].indices,
-         bad_splits[_i].indices,
-         sizeof bad_splits[_i].indices);
+  memcpy(layout.split_configs[0].indices, bad_splits[_i].indices, sizeof bad_splits[_i].indices);
   expect_refused(&layout, RLO_INVALID_ARGUMENT, bad_splits[_i].message);
 }
 
@@ -285,8 +244,7 @@ RLO_TEST(test_layout__splits_are_of_physical_dimensions) {
   ck_assert_int_eq(rlo_layout_add_split(&layout, 0, cuts, 1), RLO_OK);
   ck_assert_int_eq(rlo_layout_add_split(&layout, 1, cuts, 2), RLO_OK);
   expect_accepted(&layout);
-  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, cuts, 1),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, cuts, 1), RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, "dimension 1 is split twice");
   ck_assert_int_eq(layout.num_split_configs, 2);
   layout.split_configs[1].dimension = 0;
@@ -295,20 +253,17 @@ RLO_TEST(test_layout__splits_are_of_physical_dimensions) {
   /* In column-major order physical dimension 1 is the one of size 2. */
   rlo_layout columns = rlo_layout_column_major(2);
   ck_assert_int_eq(rlo_layout_add_split(&columns, 1, cuts, 2), RLO_OK);
-  expect_refused(&columns,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&columns, RLO_INVALID_ARGUMENT,
                  "split of dimension 1: cut point 2 is not below its size 2");
   int64_t many[RLO_MAX_SPLIT_INDICES + 1];
   for (int i = 0; i <= RLO_MAX_SPLIT_INDICES; ++i) {
     many[i] = i + 1;
   }
-  ck_assert_int_eq(
-      rlo_layout_add_split(&columns, 0, many, RLO_MAX_SPLIT_INDICES + 1),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_layout_add_split(&columns, 0, many, RLO_MAX_SPLIT_INDICES + 1),
+                   RLO_UNSUPPORTED);
   rlo_layout strided = test_shape_of("f32[2,3]{:strides(8,1)offset(3)}").layout;
   strided.num_split_configs = 1;
-  expect_refused(
-      &strided, RLO_INVALID_ARGUMENT, "a strided layout cannot have splits");
+  expect_refused(&strided, RLO_INVALID_ARGUMENT, "a strided layout cannot have splits");
 }
 
 RLO_TEST(test_layout__validates_what_it_carries) {
@@ -318,13 +273,10 @@ RLO_TEST(test_layout__validates_what_it_carries) {
   layout.memory_space = INT64_MAX;
   expect_accepted(&layout);
   layout.metadata_prefix_bytes = -1;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
-                 "a metadata prefix of -1 bytes is negative");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a metadata prefix of -1 bytes is negative");
   layout.metadata_prefix_bytes = 0;
   layout.index_dtype = RLO_DTYPE_U32;
-  expect_refused(&layout,
-                 RLO_INVALID_ARGUMENT,
+  expect_refused(&layout, RLO_INVALID_ARGUMENT,
                  "only sparse arrays have an index or a pointer type, and they "
                  "are not supported");
   layout.index_dtype = RLO_DTYPE_INVALID;
@@ -335,14 +287,11 @@ RLO_TEST(test_layout__validates_what_it_carries) {
 
 /* ----------------------------------------------------------- address maps */
 
-static void expect_no_map(const char *text,
-                          rlo_status status,
-                          const char *message) {
+static void expect_no_map(const char *text, rlo_status status, const char *message) {
   rlo_shape shape;
   rlo_status got = rlo_shape_parse(text, strlen(text), &shape);
   ck_assert_msg(got == status, "%s: %d", text, (int)got);
-  ck_assert_msg(strstr(rlo_error_last()->message, message) != NULL,
-                "%s",
+  ck_assert_msg(strstr(rlo_error_last()->message, message) != NULL, "%s",
                 rlo_error_last()->message);
 }
 
@@ -351,42 +300,31 @@ static void expect_no_map(const char *text,
 #define STARS "*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,1"
 
 RLO_TEST(test_layout__tiles_make_so_many_dimensions_at_most) {
-  static const char words[] =
-      "the layout's tiles make more than 64 physical dimensions";
+  static const char words[] = "the layout's tiles make more than 64 physical dimensions";
   expect_no_map("u8[]{:T(" ONES ")(1)}", RLO_UNSUPPORTED, words);
-  expect_no_map("u8[]{:T(" STARS ")(" STARS ")(" STARS ")(" STARS ")(" STARS
-                ")}",
-                RLO_UNSUPPORTED,
+  expect_no_map("u8[]{:T(" STARS ")(" STARS ")(" STARS ")(" STARS ")(" STARS ")}", RLO_UNSUPPORTED,
                 words);
 }
 
 RLO_TEST(test_layout__positions_stay_within_64_bits) {
-  expect_no_map("u8[0," MOST "," MOST "]{2,1,0:T(*,1)}",
-                RLO_OVERFLOW,
+  expect_no_map("u8[0," MOST "," MOST "]{2,1,0:T(*,1)}", RLO_OVERFLOW,
                 "combined dimensions " MOST " x " MOST " do not fit 64 bits");
-  expect_no_map("u8[" MOST "]{0:L(2)}",
-                RLO_OVERFLOW,
+  expect_no_map("u8[" MOST "]{0:L(2)}", RLO_OVERFLOW,
                 MOST " slots rounded up to a multiple of 2 do not fit 64 bits");
-  expect_no_map("u8[3]{:strides(-" MOST ")}",
-                RLO_OVERFLOW,
+  expect_no_map("u8[3]{:strides(-" MOST ")}", RLO_OVERFLOW,
                 "the strided layout reaches beyond 64-bit positions");
-  expect_no_map("u8[2]{:strides(" MOST ")}",
-                RLO_OVERFLOW,
+  expect_no_map("u8[2]{:strides(" MOST ")}", RLO_OVERFLOW,
                 "the strided layout reaches beyond 64-bit positions");
-  expect_no_map("u8[3]{:strides(" MOST ")}",
-                RLO_OVERFLOW,
+  expect_no_map("u8[3]{:strides(" MOST ")}", RLO_OVERFLOW,
                 "the strided layout reaches beyond 64-bit positions");
-  expect_no_map("u8[3,3]{:strides(-" MOST ",-1)}",
-                RLO_OVERFLOW,
+  expect_no_map("u8[3,3]{:strides(-" MOST ",-1)}", RLO_OVERFLOW,
                 "the strided layout reaches beyond 64-bit positions");
 }
 
 RLO_TEST(test_layout__has_no_number_of_splits_below_0) {
   rlo_layout layout = rlo_layout_row_major(2);
   layout.num_split_configs = -1;
-  expect_refused(
-      &layout, RLO_INVALID_ARGUMENT, "a layout cannot have -1 splits");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a layout cannot have -1 splits");
   layout.num_split_configs = RLO_MAX_RANK + 1;
-  expect_refused(
-      &layout, RLO_INVALID_ARGUMENT, "a layout cannot have 33 splits");
+  expect_refused(&layout, RLO_INVALID_ARGUMENT, "a layout cannot have 33 splits");
 }

@@ -11,10 +11,7 @@
 
 static rlo_problem problem;
 
-static rlo_shape tiled(const int64_t *dims,
-                       int32_t rank,
-                       const int64_t *tile,
-                       int32_t tile_rank,
+static rlo_shape tiled(const int64_t *dims, int32_t rank, const int64_t *tile, int32_t tile_rank,
                        rlo_fill fill) {
   rlo_layout layout = rlo_layout_row_major(rank);
   rlo_shape shape;
@@ -22,15 +19,12 @@ static rlo_shape tiled(const int64_t *dims,
     ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, tile_rank), RLO_OK);
   }
   layout.fill = fill;
-  ck_assert_int_eq(
-      rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, rank, &layout, &shape),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, rank, &layout, &shape), RLO_OK);
   return shape;
 }
 
 static void lower(const rlo_shape *src, const rlo_shape *dst) {
-  ck_assert_msg(rlo_relayout_lower(src, dst, NULL, &problem) == RLO_OK,
-                "%s",
+  ck_assert_msg(rlo_relayout_lower(src, dst, NULL, &problem) == RLO_OK, "%s",
                 rlo_error_last()->message);
 }
 
@@ -52,8 +46,7 @@ static void expect_untouched(const void *bytes, size_t count) {
  * them: neither lowering nor the canonical form clears or copies the others. */
 RLO_TEST(test_lower__touches_what_it_counts) {
   rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
-  rlo_shape dst =
-      tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  rlo_shape dst = tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
   memset(&problem, 0x5a, sizeof problem);
   lower(&src, &dst);
   for (int32_t turn = 0; turn < 2; ++turn) {
@@ -61,9 +54,8 @@ RLO_TEST(test_lower__touches_what_it_counts) {
     ck_assert_uint_eq(num_guards, 2);
     ck_assert_int_eq(problem.num_terms, 0);
     expect_untouched(&problem.terms, sizeof problem.terms);
-    expect_untouched(
-        &problem.guards[num_guards],
-        sizeof problem.guards - num_guards * sizeof problem.guards[0]);
+    expect_untouched(&problem.guards[num_guards],
+                     sizeof problem.guards - num_guards * sizeof problem.guards[0]);
     ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
   }
 }
@@ -71,8 +63,7 @@ RLO_TEST(test_lower__touches_what_it_counts) {
 /* f32[20,300]{1,0} to T(8,128): the box runs over the physical cells. */
 RLO_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards) {
   rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
-  rlo_shape dst =
-      tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  rlo_shape dst = tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
   lower(&src, &dst);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
   ck_assert_int_eq(problem.num_axes, 4);
@@ -96,8 +87,7 @@ RLO_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards) {
 
 /* And back: splitting at 8 and 128 removes every quotient. */
 RLO_TEST(test_lower__tiled_to_plain_splits_at_the_tile) {
-  rlo_shape src =
-      tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  rlo_shape src = tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
   rlo_shape dst = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
   lower(&src, &dst);
   ck_assert_int_eq(problem.num_terms, 2);
@@ -115,10 +105,8 @@ RLO_TEST(test_lower__tiled_to_plain_splits_at_the_tile) {
 
 /* A tile of 8 against a tile of 3 leaves a quotient for the gather family. */
 RLO_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient) {
-  rlo_shape src =
-      tiled((int64_t[]){100}, 1, (int64_t[]){2, 8}, 2, RLO_FILL_ZERO);
-  rlo_shape dst =
-      tiled((int64_t[]){100}, 1, (int64_t[]){2, 3}, 2, RLO_FILL_ZERO);
+  rlo_shape src = tiled((int64_t[]){100}, 1, (int64_t[]){2, 8}, 2, RLO_FILL_ZERO);
+  rlo_shape dst = tiled((int64_t[]){100}, 1, (int64_t[]){2, 3}, 2, RLO_FILL_ZERO);
   lower(&src, &dst);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
   ck_assert_int_eq(problem.num_terms, 1);
@@ -150,10 +138,8 @@ RLO_TEST(test_lower__equal_quotients_are_one_term) {
 }
 
 RLO_TEST(test_lower__tiles_that_divide_leave_none) {
-  rlo_shape src =
-      tiled((int64_t[]){256, 256}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
-  rlo_shape dst =
-      tiled((int64_t[]){256, 256}, 2, (int64_t[]){16, 16}, 2, RLO_FILL_ZERO);
+  rlo_shape src = tiled((int64_t[]){256, 256}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  rlo_shape dst = tiled((int64_t[]){256, 256}, 2, (int64_t[]){16, 16}, 2, RLO_FILL_ZERO);
   lower(&src, &dst);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
   ck_assert_int_eq(problem.num_terms, 0);
@@ -200,8 +186,7 @@ RLO_TEST(test_lower__tail_takes_the_fill) {
 /* [2,3] = a b c / d e f, {0,1:pad(3,5)fill(zero)}. */
 RLO_TEST(test_lower__seed_example) {
   rlo_shape src;
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){2, 3}, 2, &src),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){2, 3}, 2, &src), RLO_OK);
   rlo_shape dst = src;
   dst.layout = rlo_layout_column_major(2);
   dst.layout.has_padded_dimensions = true;
@@ -217,8 +202,7 @@ RLO_TEST(test_lower__seed_example) {
 
 RLO_TEST(test_lower__zero_elements_still_fill) {
   rlo_shape src;
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){0, 3}, 2, &src),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){0, 3}, 2, &src), RLO_OK);
   rlo_shape dst = src;
   dst.layout.has_padded_dimensions = true;
   dst.layout.padded_dimensions[0] = 2;
@@ -234,22 +218,17 @@ RLO_TEST(test_lower__zero_elements_still_fill) {
 RLO_TEST(test_lower__refuses_other_shapes) {
   rlo_shape a = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
   rlo_shape b = tiled((int64_t[]){3, 2}, 2, NULL, 0, RLO_FILL_INVALID);
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
                    "destination dimension 0 is 3, source dimension 0 is 2; "
                    "they must be equal");
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 0}, &problem),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 1}, &problem),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 0}, &problem), RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 1}, &problem), RLO_INVALID_ARGUMENT);
   b = tiled((int64_t[]){2, 3, 1}, 3, NULL, 0, RLO_FILL_INVALID);
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT);
   b = a;
   b.dtype = RLO_DTYPE_S32;
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT);
   b = a;
   b.layout.element_size_bits = 64;
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_OK);
@@ -262,8 +241,7 @@ RLO_TEST(test_lower__refuses_a_destination_that_folds) {
   dst.layout.kind = RLO_LAYOUT_STRIDED;
   dst.layout.strides_elems[0] = 2;
   dst.layout.strides_elems[1] = 1;
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_INVALID_ARGUMENT);
   dst.layout.strides_elems[0] = 3;
   ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
 }
@@ -278,19 +256,13 @@ RLO_TEST(test_lower__agrees_with_the_index) {
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    test_random_pair(&random,
-                     RLO_DTYPE_U32,
-                     (int32_t)test_random_in(&random, 0, 5),
-                     200,
-                     &src,
-                     &dst,
-                     permutation);
-    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
-                     RLO_OK);
+    test_random_pair(&random, RLO_DTYPE_U32, (int32_t)test_random_in(&random, 0, 5), 200, &src,
+                     &dst, permutation);
+    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem), RLO_OK);
     rlo_shape_extent extent;
     ck_assert_int_eq(rlo_shape_measure(&dst, &extent), RLO_OK);
-    if (problem.src_bytes > (int64_t)sizeof from ||
-        problem.dst_bytes > (int64_t)sizeof to || extent.elements == 0) {
+    if (problem.src_bytes > (int64_t)sizeof from || problem.dst_bytes > (int64_t)sizeof to ||
+        extent.elements == 0) {
       continue;
     }
     for (uint32_t i = 0; i < 1 << 15; ++i) {

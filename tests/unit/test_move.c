@@ -104,8 +104,7 @@ RLO_TEST(test_move__runs_from_memory_to_memory) {
   rlo_chain_release(chain);
   expect_ok(rlo__memory_create(place, 6, &sources[0]));
   expect_ok(rlo__memory_write(sources[0], "a1b2c3", 6));
-  expect_ok(rlo__memory_over_host(
-      place, (void *)(uintptr_t)indices, sizeof indices, &sources[1]));
+  expect_ok(rlo__memory_over_host(place, (void *)(uintptr_t)indices, sizeof indices, &sources[1]));
   expect_ok(rlo__memory_create(place, 8, &dst));
   void *const operands[] = {sources[0], sources[1]};
   expect_ok(rlo__move_run(move, operands, dst));

@@ -163,23 +163,18 @@ RLO_TABLE_TEST(test_npy__reads_what_numpy_writes, headers) {
     rlo_status status = test_npy_parse(bytes, size_bytes, -1, &header);
     ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
 
-    rlo_layout layout = headers[_i].is_fortran
-                            ? rlo_layout_column_major(headers[_i].rank)
-                            : rlo_layout_row_major(headers[_i].rank);
+    rlo_layout layout = headers[_i].is_fortran ? rlo_layout_column_major(headers[_i].rank)
+                                               : rlo_layout_row_major(headers[_i].rank);
     rlo_shape expected;
-    ck_assert_int_eq(rlo_shape_make_with_layout(headers[_i].dtype,
-                                                headers[_i].dims,
-                                                headers[_i].rank,
-                                                &layout,
-                                                &expected),
+    ck_assert_int_eq(rlo_shape_make_with_layout(headers[_i].dtype, headers[_i].dims,
+                                                headers[_i].rank, &layout, &expected),
                      RLO_OK);
     ck_assert(rlo_shape_equal(&header.shape, &expected));
     ck_assert_int_eq(header.data_offset_bytes, (int64_t)size_bytes);
     bool is_wide = rlo_dtype_storage_bits(headers[_i].dtype) > 8;
     ck_assert(!header.is_type_unknown);
-    ck_assert_int_eq(
-        header.is_byte_swapped,
-        is_wide && headers[_i].is_big_endian != is_host_big_endian());
+    ck_assert_int_eq(header.is_byte_swapped,
+                     is_wide && headers[_i].is_big_endian != is_host_big_endian());
   }
 }
 
@@ -188,19 +183,15 @@ RLO_TEST(test_npy__reads_elements_of_unknown_type) {
   static const struct {
     const char *descr;
     rlo_dtype dtype;
-  } cases[] = {{"<V2", RLO_DTYPE_U16},
-               {"|V2", RLO_DTYPE_U16},
-               {"<V1", RLO_DTYPE_U8},
-               {"|V1", RLO_DTYPE_U8}};
+  } cases[] = {
+      {"<V2", RLO_DTYPE_U16}, {"|V2", RLO_DTYPE_U16}, {"<V1", RLO_DTYPE_U8}, {"|V1", RLO_DTYPE_U8}};
 
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     char dictionary[128];
     unsigned char bytes[256];
     rlo_npy_header header = RLO_NPY_HEADER_INIT;
-    snprintf(dictionary,
-             sizeof dictionary,
-             "{'descr': '%s', 'fortran_order': True, 'shape': (2, 3), }",
-             cases[n].descr);
+    snprintf(dictionary, sizeof dictionary,
+             "{'descr': '%s', 'fortran_order': True, 'shape': (2, 3), }", cases[n].descr);
     size_t size_bytes = test_npy_make(bytes, 1, dictionary);
     ck_assert_int_eq(test_npy_parse(bytes, size_bytes, -1, &header), RLO_OK);
     ck_assert(header.is_type_unknown);
@@ -210,13 +201,10 @@ RLO_TEST(test_npy__reads_elements_of_unknown_type) {
   }
 }
 
-static rlo_shape make(rlo_dtype dtype,
-                      const int64_t *dims,
-                      int32_t rank,
+static rlo_shape make(rlo_dtype dtype, const int64_t *dims, int32_t rank,
                       const rlo_layout *layout) {
   rlo_shape shape;
-  ck_assert_int_eq(
-      rlo_shape_make_with_layout(dtype, dims, rank, layout, &shape), RLO_OK);
+  ck_assert_int_eq(rlo_shape_make_with_layout(dtype, dims, rank, layout, &shape), RLO_OK);
   return shape;
 }
 
@@ -228,16 +216,8 @@ RLO_TEST(test_npy__writes_what_numpy_writes) {
     bool is_fortran;
     const char *dictionary;
   } rows[] = {
-      {RLO_DTYPE_F32,
-       0,
-       {0},
-       false,
-       "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"},
-      {RLO_DTYPE_U8,
-       1,
-       {3},
-       false,
-       "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }"},
+      {RLO_DTYPE_F32, 0, {0}, false, "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"},
+      {RLO_DTYPE_U8, 1, {3}, false, "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }"},
       {RLO_DTYPE_F32,
        2,
        {2, 3},
@@ -248,42 +228,25 @@ RLO_TEST(test_npy__writes_what_numpy_writes) {
        {2, 3},
        true,
        "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"},
-      {RLO_DTYPE_F32,
-       1,
-       {2},
-       true,
-       "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"},
+      {RLO_DTYPE_F32, 1, {2}, true, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"},
       {RLO_DTYPE_C128,
        3,
        {2, 0, 3},
        false,
        "{'descr': '<c16', 'fortran_order': False, 'shape': (2, 0, 3), }"},
-      {RLO_DTYPE_PRED,
-       1,
-       {4},
-       false,
-       "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }"},
-      {RLO_DTYPE_BF16,
-       1,
-       {4},
-       false,
-       "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }"},
+      {RLO_DTYPE_PRED, 1, {4}, false, "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }"},
+      {RLO_DTYPE_BF16, 1, {4}, false, "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }"},
       {RLO_DTYPE_F8E4M3FN,
        1,
        {4},
        false,
        "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }"},
-      {RLO_DTYPE_S4,
-       1,
-       {4},
-       false,
-       "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }"},
+      {RLO_DTYPE_S4, 1, {4}, false, "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }"},
   };
 
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-    rlo_layout layout = rows[i].is_fortran
-                            ? rlo_layout_column_major(rows[i].rank)
-                            : rlo_layout_row_major(rows[i].rank);
+    rlo_layout layout = rows[i].is_fortran ? rlo_layout_column_major(rows[i].rank)
+                                           : rlo_layout_row_major(rows[i].rank);
     rlo_shape shape = make(rows[i].dtype, rows[i].dims, rows[i].rank, &layout);
     unsigned char expected[128];
     char buffer[128];
@@ -292,8 +255,7 @@ RLO_TEST(test_npy__writes_what_numpy_writes) {
     /* numpy.save pads these to 128 bytes, the newline included. */
     snprintf(dictionary, sizeof dictionary, "%-117s\n", rows[i].dictionary);
     ck_assert_uint_eq(test_npy_make(expected, 1, dictionary), sizeof expected);
-    ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes), RLO_OK);
     ck_assert_uint_eq(bytes, sizeof expected);
     ck_assert_mem_eq(buffer, expected, sizeof expected);
   }
@@ -307,8 +269,7 @@ RLO_TEST(test_npy__needs_room) {
   size_t bytes = 0;
 
   memset(buffer, '#', sizeof buffer);
-  ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes), RLO_OUT_OF_RANGE);
   ck_assert_uint_eq(bytes, 128);
   ck_assert_int_eq(buffer[0], '#');
   bytes = 0;
@@ -335,26 +296,15 @@ RLO_TEST(test_npy__writes_no_other_layout) {
   layouts[4].kind = RLO_LAYOUT_STRIDED;
   for (int i = 0; i < 5; ++i) {
     rlo_shape shape = make(RLO_DTYPE_S4, dims, 3, &layouts[i]);
-    ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes),
-                     RLO_UNSUPPORTED);
+    ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes), RLO_UNSUPPORTED);
   }
 }
 
 RLO_TEST(test_npy__reads_what_it_writes) {
-  static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED,
-                                     RLO_DTYPE_S8,
-                                     RLO_DTYPE_S16,
-                                     RLO_DTYPE_S32,
-                                     RLO_DTYPE_S64,
-                                     RLO_DTYPE_U8,
-                                     RLO_DTYPE_U16,
-                                     RLO_DTYPE_U32,
-                                     RLO_DTYPE_U64,
-                                     RLO_DTYPE_F16,
-                                     RLO_DTYPE_F32,
-                                     RLO_DTYPE_F64,
-                                     RLO_DTYPE_C64,
-                                     RLO_DTYPE_C128};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED, RLO_DTYPE_S8,  RLO_DTYPE_S16, RLO_DTYPE_S32,
+                                     RLO_DTYPE_S64,  RLO_DTYPE_U8,  RLO_DTYPE_U16, RLO_DTYPE_U32,
+                                     RLO_DTYPE_U64,  RLO_DTYPE_F16, RLO_DTYPE_F32, RLO_DTYPE_F64,
+                                     RLO_DTYPE_C64,  RLO_DTYPE_C128};
   test_random random = test_random_begin("test_npy");
 
   /* Digits are digits, whatever the locale groups. */
@@ -376,21 +326,18 @@ RLO_TEST(test_npy__reads_what_it_writes) {
       }
       dims[0] = 0;
     }
-    rlo_layout layout = test_random_once_in(&random, 2)
-                            ? rlo_layout_row_major(rank)
-                            : rlo_layout_column_major(rank);
+    rlo_layout layout = test_random_once_in(&random, 2) ? rlo_layout_row_major(rank)
+                                                        : rlo_layout_column_major(rank);
     rlo_dtype dtype = dtypes[test_random_in(&random, 0, 13)];
     rlo_shape shape = make(dtype, dims, rank, &layout);
     char buffer[1024];
     size_t bytes = 0;
-    ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_npy_format(&shape, buffer, sizeof buffer, &bytes), RLO_OK);
     ck_assert_uint_eq(bytes % 64, 0);
     rlo_shape_extent extent;
     ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
     rlo_npy_header header = RLO_NPY_HEADER_INIT;
-    rlo_status status =
-        rlo_npy_parse(buffer, bytes, (int64_t)bytes + extent.bytes, &header);
+    rlo_status status = rlo_npy_parse(buffer, bytes, (int64_t)bytes + extent.bytes, &header);
     ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
     ck_assert(rlo_shape_equal(&header.shape, &shape));
     ck_assert_int_eq(header.data_offset_bytes, (int64_t)bytes);
@@ -404,19 +351,14 @@ RLO_TEST(test_npy__mutations_are_refused_or_valid) {
   for (int round = 0; round < 100000; ++round) {
     unsigned char bytes[128];
     size_t size_bytes = test_npy_make(
-        bytes,
-        (unsigned)test_random_in(&random, 1, 3),
-        headers[test_random_in(
-                    &random,
-                    0,
-                    (int64_t)(sizeof headers / sizeof headers[0]) - 1)]
+        bytes, (unsigned)test_random_in(&random, 1, 3),
+        headers[test_random_in(&random, 0, (int64_t)(sizeof headers / sizeof headers[0]) - 1)]
             .dictionary);
     for (int64_t n = test_random_in(&random, 1, 3); n > 0; --n) {
       size_t at = (size_t)test_random_in(&random, 0, (int64_t)size_bytes - 1);
-      bytes[at] =
-          test_random_once_in(&random, 4)
-              ? (unsigned char)test_random_bits(&random)
-              : bytes[test_random_in(&random, 8, (int64_t)size_bytes - 1)];
+      bytes[at] = test_random_once_in(&random, 4)
+                      ? (unsigned char)test_random_bits(&random)
+                      : bytes[test_random_in(&random, 8, (int64_t)size_bytes - 1)];
     }
     rlo_npy_header header = RLO_NPY_HEADER_INIT;
     rlo_status status = test_npy_parse(bytes, size_bytes, -1, &header);
@@ -425,8 +367,8 @@ RLO_TEST(test_npy__mutations_are_refused_or_valid) {
       ck_assert_int_eq(rlo_shape_validate(&header.shape), RLO_OK);
       ck_assert_int_le(header.data_offset_bytes, (int64_t)size_bytes);
     } else {
-      ck_assert(status == RLO_PARSE || status == RLO_DATA_LOSS ||
-                status == RLO_UNSUPPORTED || status == RLO_OVERFLOW);
+      ck_assert(status == RLO_PARSE || status == RLO_DATA_LOSS || status == RLO_UNSUPPORTED ||
+                status == RLO_OVERFLOW);
     }
   }
   ck_assert_int_gt(accepted, 0);

@@ -8,8 +8,7 @@
 #include "support/npy_bytes.h"
 #include "support/suite.h"
 
-static rlo_status parse_dictionary(const char *dictionary,
-                                   rlo_npy_header *out_header) {
+static rlo_status parse_dictionary(const char *dictionary, rlo_npy_header *out_header) {
   unsigned char bytes[4096];
   size_t size_bytes = test_npy_make(bytes, 1, dictionary);
   return test_npy_parse(bytes, size_bytes, -1, out_header);
@@ -20,167 +19,111 @@ static const struct {
   rlo_status status;
   const char *message;
 } refusals[] = {
-    {"",
-     RLO_PARSE,
-     "byte 10 of the .npy file: expected '{', found the header's end"},
+    {"", RLO_PARSE, "byte 10 of the .npy file: expected '{', found the header's end"},
     {"[]", RLO_PARSE, "byte 10 of the .npy file: expected '{', found '['"},
     {"{}", RLO_PARSE, "the .npy header does not say its descr"},
-    {"{'descr': '<f4'}",
-     RLO_PARSE,
-     "the .npy header does not say its fortran_order"},
-    {"{'descr': '<f4', 'fortran_order': False}",
-     RLO_PARSE,
+    {"{'descr': '<f4'}", RLO_PARSE, "the .npy header does not say its fortran_order"},
+    {"{'descr': '<f4', 'fortran_order': False}", RLO_PARSE,
      "the .npy header does not say its shape"},
-    {"{'descr': '<f4', 'descr': '<f4'}",
-     RLO_PARSE,
+    {"{'descr': '<f4', 'descr': '<f4'}", RLO_PARSE,
      "byte 27 of the .npy file: expected the keys descr, fortran_order and "
      "shape, each once, found 'descr'"},
-    {"{'desc': '<f4'}",
-     RLO_PARSE,
+    {"{'desc': '<f4'}", RLO_PARSE,
      "byte 11 of the .npy file: expected the keys descr, fortran_order and "
      "shape, each once, found 'desc'"},
-    {"{descr: '<f4'}",
-     RLO_PARSE,
-     "byte 11 of the .npy file: expected a string, found 'd'"},
-    {"{'descr' '<f4'}",
-     RLO_PARSE,
-     "byte 19 of the .npy file: expected ':', found '''"},
-    {"{'descr': '<f4' 'shape': ()}",
-     RLO_PARSE,
+    {"{descr: '<f4'}", RLO_PARSE, "byte 11 of the .npy file: expected a string, found 'd'"},
+    {"{'descr' '<f4'}", RLO_PARSE, "byte 19 of the .npy file: expected ':', found '''"},
+    {"{'descr': '<f4' 'shape': ()}", RLO_PARSE,
      "byte 26 of the .npy file: expected ',' or '}', found '''"},
-    {"{'descr': '<f4',,}",
-     RLO_PARSE,
-     "byte 26 of the .npy file: expected a string, found ','"},
-    {"{'descr': '<f4",
-     RLO_PARSE,
+    {"{'descr': '<f4',,}", RLO_PARSE, "byte 26 of the .npy file: expected a string, found ','"},
+    {"{'descr': '<f4", RLO_PARSE,
      "byte 24 of the .npy file: expected a character of a plain string, found "
      "the header's end"},
-    {"{'descr': '<f\\x34'}",
-     RLO_PARSE,
+    {"{'descr': '<f\\x34'}", RLO_PARSE,
      "byte 23 of the .npy file: expected a character of a plain string, found "
      "'\\'"},
-    {"{'descr': \"<f4'}",
-     RLO_PARSE,
+    {"{'descr': \"<f4'}", RLO_PARSE,
      "byte 26 of the .npy file: expected a character of a plain string, found "
      "the header's end"},
-    {"{'descr': '<f4', 'fortran_order': 0}",
-     RLO_PARSE,
+    {"{'descr': '<f4', 'fortran_order': 0}", RLO_PARSE,
      "byte 44 of the .npy file: expected True or False, found '0'"},
-    {"{'descr': '<f4', 'fortran_order': true}",
-     RLO_PARSE,
+    {"{'descr': '<f4', 'fortran_order': true}", RLO_PARSE,
      "byte 44 of the .npy file: expected True or False, found 't'"},
-    {"{'shape': 3}",
-     RLO_PARSE,
-     "byte 20 of the .npy file: expected '(' of a shape, found '3'"},
-    {"{'shape': (3)}",
-     RLO_PARSE,
-     "byte 22 of the .npy file: expected ',', found ')'"},
-    {"{'shape': (3 4)}",
-     RLO_PARSE,
-     "byte 23 of the .npy file: expected ',', found '4'"},
-    {"{'shape': (3, 4 5)}",
-     RLO_PARSE,
-     "byte 26 of the .npy file: expected ',' or ')', found '5'"},
-    {"{'shape': (,)}",
-     RLO_PARSE,
-     "byte 21 of the .npy file: expected a dimension >= 0, found ','"},
-    {"{'shape': (-1,)}",
-     RLO_PARSE,
+    {"{'shape': 3}", RLO_PARSE, "byte 20 of the .npy file: expected '(' of a shape, found '3'"},
+    {"{'shape': (3)}", RLO_PARSE, "byte 22 of the .npy file: expected ',', found ')'"},
+    {"{'shape': (3 4)}", RLO_PARSE, "byte 23 of the .npy file: expected ',', found '4'"},
+    {"{'shape': (3, 4 5)}", RLO_PARSE, "byte 26 of the .npy file: expected ',' or ')', found '5'"},
+    {"{'shape': (,)}", RLO_PARSE, "byte 21 of the .npy file: expected a dimension >= 0, found ','"},
+    {"{'shape': (-1,)}", RLO_PARSE,
      "byte 21 of the .npy file: expected a dimension >= 0, found '-'"},
-    {"{'shape': (1.5,)}",
-     RLO_PARSE,
-     "byte 22 of the .npy file: expected ',', found '.'"},
-    {"{'shape': (2,621,)",
-     RLO_PARSE,
+    {"{'shape': (1.5,)}", RLO_PARSE, "byte 22 of the .npy file: expected ',', found '.'"},
+    {"{'shape': (2,621,)", RLO_PARSE,
      "byte 28 of the .npy file: expected ',' or '}', found the header's end"},
-    {"{'shape': (03,)}",
-     RLO_PARSE,
+    {"{'shape': (03,)}", RLO_PARSE,
      "byte 21 of the .npy file: expected a dimension without leading zeros, "
      "found '0'"},
-    {"{'shape': (99999999999999999999,)}",
-     RLO_OVERFLOW,
+    {"{'shape': (99999999999999999999,)}", RLO_OVERFLOW,
      "byte 21 of the .npy file: the dimension 99999999999999999999 does not "
      "fit 64 bits"},
-    {"{'shape': (9999999999999999999999999,)}",
-     RLO_OVERFLOW,
+    {"{'shape': (9999999999999999999999999,)}", RLO_OVERFLOW,
      "byte 21 of the .npy file: the dimension 999999999999999999999999... does "
      "not fit 64 bits"},
     {"{'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
      "1,1)}",
-     RLO_UNSUPPORTED,
-     "byte 85 of the .npy file: a rank above the limit of 32"},
-    {"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
-     RLO_UNSUPPORTED,
+     RLO_UNSUPPORTED, "byte 85 of the .npy file: a rank above the limit of 32"},
+    {"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '|O' (objects, text, times, records) "
      "is not supported"},
-    {"{'descr': '<U4'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '<U4'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '<U4' (objects, text, times, records) "
      "is not supported"},
-    {"{'descr': '<M8[ns]'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '<M8[ns]'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '<M8[ns]' (objects, text, times, "
      "records) is not supported"},
-    {"{'descr': '|V4'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '|V4'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '|V4' (objects, text, times, records) "
      "is not supported"},
-    {"{'descr': '>V2'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '>V2'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '>V2' (objects, text, times, records) "
      "is not supported"},
-    {"{'descr': '<V22'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '<V22'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '<V22' (objects, text, times, "
      "records) is not supported"},
-    {"{'descr': [('a', '<f4')]}",
-     RLO_UNSUPPORTED,
+    {"{'descr': [('a', '<f4')]}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: structured types are not supported"},
-    {"{'descr': '<f16'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '<f16'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '<f16' is not supported"},
-    {"{'descr': '<c32'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '<c32'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '<c32' is not supported"},
-    {"{'descr': '<i3'}",
-     RLO_UNSUPPORTED,
+    {"{'descr': '<i3'}", RLO_UNSUPPORTED,
      "byte 20 of the .npy file: the type '<i3' is not supported"},
-    {"{'descr': '<ixy'}",
-     RLO_PARSE,
+    {"{'descr': '<ixy'}", RLO_PARSE,
      "byte 20 of the .npy file: expected a byte order and a type like '<f4', "
      "found '<ixy'"},
-    {"{'descr': '<i4294967300'}",
-     RLO_PARSE,
+    {"{'descr': '<i4294967300'}", RLO_PARSE,
      "byte 20 of the .npy file: expected a byte order and a type like '<f4', "
      "found '<i4294967300'"},
-    {"{'descr': 'f4'}",
-     RLO_PARSE,
+    {"{'descr': 'f4'}", RLO_PARSE,
      "byte 20 of the .npy file: expected a byte order and a type like '<f4', "
      "found 'f4'"},
-    {"{'descr': ''}",
-     RLO_PARSE,
+    {"{'descr': ''}", RLO_PARSE,
      "byte 20 of the .npy file: expected a byte order and a type like '<f4', "
      "found ''"},
-    {"{'descr': '<'}",
-     RLO_PARSE,
+    {"{'descr': '<'}", RLO_PARSE,
      "byte 20 of the .npy file: expected a byte order and a type like '<f4', "
      "found '<'"},
-    {"{'descr': '|f4'}",
-     RLO_PARSE,
+    {"{'descr': '|f4'}", RLO_PARSE,
      "byte 20 of the .npy file: the type '|f4' has more than one byte and no "
      "byte order"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } x",
-     RLO_PARSE,
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), } x", RLO_PARSE,
      "byte 68 of the .npy file: expected nothing but blanks after '}', found "
      "'x'"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296"
      "), }",
-     RLO_OVERFLOW,
-     NULL},
+     RLO_OVERFLOW, NULL},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2305843009213693951"
      ",), }",
-     RLO_OVERFLOW,
-     NULL},
+     RLO_OVERFLOW, NULL},
 };
 
 RLO_TIMEOUT(120);
@@ -193,9 +136,7 @@ RLO_TABLE_TEST(test_npy__refuses_with_the_place, refusals) {
   before = header;
 
   rlo_status status = parse_dictionary(refusals[_i].dictionary, &header);
-  ck_assert_msg(status == refusals[_i].status,
-                "'%s' gives %s",
-                refusals[_i].dictionary,
+  ck_assert_msg(status == refusals[_i].status, "'%s' gives %s", refusals[_i].dictionary,
                 rlo_status_name(status));
   if (refusals[_i].message != NULL) {
     ck_assert_str_eq(rlo_error_last()->message, refusals[_i].message);
@@ -203,8 +144,7 @@ RLO_TABLE_TEST(test_npy__refuses_with_the_place, refusals) {
   ck_assert_mem_eq(&header, &before, sizeof header);
 }
 
-static const char plain[] =
-    "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+static const char plain[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
 
 RLO_TEST(test_npy__refuses_other_files) {
   unsigned char bytes[128];
@@ -243,15 +183,13 @@ RLO_TEST(test_npy__every_truncation_is_data_loss) {
 
 RLO_TEST(test_npy__a_short_file_may_not_ask_for_memory) {
   /* Twelve bytes that promise a header of 4 GiB. */
-  static const unsigned char bytes[] = {
-      0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0xff, 0xff, 0xff, 0xff};
+  static const unsigned char bytes[] = {0x93, 'N', 'U',  'M',  'P',  'Y',
+                                        2,    0,   0xff, 0xff, 0xff, 0xff};
   rlo_npy_header header = RLO_NPY_HEADER_INIT;
 
-  ck_assert_int_eq(test_npy_parse(bytes, sizeof bytes, 12, &header),
-                   RLO_UNSUPPORTED);
-  ck_assert_str_eq(
-      rlo_error_last()->message,
-      "an .npy header of 4294967295 bytes is beyond the limit of 65536");
+  ck_assert_int_eq(test_npy_parse(bytes, sizeof bytes, 12, &header), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "an .npy header of 4294967295 bytes is beyond the limit of 65536");
 }
 
 RLO_TEST(test_npy__checks_the_size_of_the_file) {
@@ -259,24 +197,18 @@ RLO_TEST(test_npy__checks_the_size_of_the_file) {
   int64_t header_bytes = (int64_t)test_npy_make(bytes, 1, plain);
   rlo_npy_header header = RLO_NPY_HEADER_INIT;
 
-  ck_assert_int_eq(
-      rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes + 24, &header),
-      RLO_OK);
-  ck_assert_int_eq(
-      rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes + 23, &header),
-      RLO_DATA_LOSS);
+  ck_assert_int_eq(rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes + 24, &header), RLO_OK);
+  ck_assert_int_eq(rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes + 23, &header),
+                   RLO_DATA_LOSS);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the .npy header promises 24 bytes of data at byte 70, but "
                    "the file has 93 bytes");
-  ck_assert_int_eq(
-      rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes + 25, &header),
-      RLO_DATA_LOSS);
+  ck_assert_int_eq(rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes + 25, &header),
+                   RLO_DATA_LOSS);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the .npy file has 1 bytes after the 24 bytes of data at "
                    "byte 70");
-  ck_assert_int_eq(
-      rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes - 1, &header),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_npy_parse(bytes, (size_t)header_bytes, -2, &header),
+  ck_assert_int_eq(rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes - 1, &header),
                    RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_npy_parse(bytes, (size_t)header_bytes, -2, &header), RLO_INVALID_ARGUMENT);
 }

@@ -37,12 +37,8 @@ static const struct {
 
 RLO_TABLE_TEST(test_npy_view__describes, views) {
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  ck_assert_int_eq(rlo_shape_from_numpy(views[_i].type,
-                                        views[_i].dims,
-                                        views[_i].strides,
-                                        views[_i].rank,
-                                        views[_i].available,
-                                        &view),
+  ck_assert_int_eq(rlo_shape_from_numpy(views[_i].type, views[_i].dims, views[_i].strides,
+                                        views[_i].rank, views[_i].available, &view),
                    RLO_OK);
   char text[256];
   rlo_shape_format(&view.shape, text, sizeof text);
@@ -53,15 +49,11 @@ RLO_TABLE_TEST(test_npy_view__describes, views) {
 
 RLO_TEST(test_npy_view__knows_the_other_byte_order) {
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  ck_assert_int_eq(
-      rlo_shape_from_numpy(">i4", (int64_t[]){3}, NULL, 1, UNKNOWN, &view),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_numpy(">i4", (int64_t[]){3}, NULL, 1, UNKNOWN, &view), RLO_OK);
   ck_assert_int_eq(view.shape.dtype, RLO_DTYPE_S32);
   ck_assert(rlo_layout_is_row_major(&view.shape.layout, 1));
   ck_assert(view.is_byte_swapped);
-  ck_assert_int_eq(
-      rlo_shape_from_numpy(">i1", (int64_t[]){3}, NULL, 1, UNKNOWN, &view),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_numpy(">i1", (int64_t[]){3}, NULL, 1, UNKNOWN, &view), RLO_OK);
   ck_assert(!view.is_byte_swapped);
 }
 
@@ -101,12 +93,8 @@ RLO_TABLE_TEST(test_npy_view__refuses, refused) {
   memset(&view, 0x5a, sizeof view);
   view.struct_size = sizeof view;
   const rlo_numpy_view before = view;
-  ck_assert_int_eq(rlo_shape_from_numpy(refused[_i].type,
-                                        refused[_i].dims,
-                                        refused[_i].strides,
-                                        refused[_i].rank,
-                                        refused[_i].available,
-                                        &view),
+  ck_assert_int_eq(rlo_shape_from_numpy(refused[_i].type, refused[_i].dims, refused[_i].strides,
+                                        refused[_i].rank, refused[_i].available, &view),
                    refused[_i].status);
   ck_assert_mem_eq(&view, &before, sizeof view);
 }

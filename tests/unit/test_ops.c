@@ -42,9 +42,7 @@ static rlo_chain *begin_with(const int64_t *dims, int32_t rank) {
 }
 
 /* Lower into `dst` (NULL: plain), run, compare; how many problems it took. */
-static int32_t expect_in(const rlo_shape *dst,
-                         const int32_t *wanted,
-                         int32_t count) {
+static int32_t expect_in(const rlo_shape *dst, const int32_t *wanted, int32_t count) {
   int32_t got[128];
   memset(got, 0xee, sizeof got);
   rlo_problem_list *list;
@@ -52,8 +50,7 @@ static int32_t expect_in(const rlo_shape *dst,
   const void *operands[3] = {memory[0], memory[1], memory[2]};
   expect_ok(rlo_problem_list_run_host(list, operands, got));
   for (int32_t k = 0; k < count; ++k) {
-    ck_assert_msg(
-        got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
+    ck_assert_msg(got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
   }
   ck_assert_int_eq((uint32_t)got[count], 0xeeeeeeeeu);
   int32_t problems = rlo_problem_list_count(list);
@@ -61,9 +58,8 @@ static int32_t expect_in(const rlo_shape *dst,
   return problems;
 }
 
-#define EXPECT(...)                     \
-  expect_in(NULL,                       \
-            ((int32_t[]){__VA_ARGS__}), \
+#define EXPECT(...)                           \
+  expect_in(NULL, ((int32_t[]){__VA_ARGS__}), \
             (int32_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))
 
 static void expect_dims(const int64_t *dims, int32_t rank) {
@@ -79,8 +75,7 @@ RLO_TEST(test_ops__transpose) {
   expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
   expect_dims(DIMS(3, 2), 2);
   ck_assert_int_eq(EXPECT(1, 4, 2, 5, 3, 6), 1);
-  expect_refusal(rlo_chain_transpose(chain, ENTRIES(0, 2)),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_transpose(chain, ENTRIES(0, 2)), RLO_INVALID_ARGUMENT,
                  "permutation[1]=2 is out of range for rank 2; -2 to 1 are "
                  "possible");
 }
@@ -132,8 +127,7 @@ RLO_TEST(test_ops__slice_of_two) {
   chain = begin_with(DIMS(2, 3), 2);
   expect_ok(rlo_chain_slice(chain, DIMS(0, 0), DIMS(2, 3), DIMS(2, 2)));
   EXPECT(1, 3);
-  expect_refusal(rlo_chain_slice(chain, DIMS(0, 0), DIMS(1, 1), DIMS(1, 0)),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_slice(chain, DIMS(0, 0), DIMS(1, 1), DIMS(1, 0)), RLO_INVALID_ARGUMENT,
                  "slice: the stride of dimension 1 is 0");
   expect_dims(DIMS(1, 2), 2);
 }
@@ -145,11 +139,9 @@ RLO_TEST(test_ops__pad) {
   ck_assert_int_eq(EXPECT(9, 9, 1, 2, 3, 4, 9, 9, 9), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(-3), DIMS(-2), DIMS(1), NULL));
   EXPECT(0, 1, 0, 2, 0, 3, 0, 4, 0, 9, 0, 9);
-  expect_refusal(rlo_chain_pad(chain, NULL, NULL, DIMS(-1), NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_pad(chain, NULL, NULL, DIMS(-1), NULL), RLO_INVALID_ARGUMENT,
                  "pad: interior[0]=-1 is negative");
-  expect_refusal(rlo_chain_pad(chain, DIMS(-10), DIMS(-4), NULL, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_pad(chain, DIMS(-10), DIMS(-4), NULL, NULL), RLO_INVALID_ARGUMENT,
                  "pad: low -10 and high -4 take 2 more from dimension 0 than "
                  "it has");
   expect_dims(DIMS(12), 1);
@@ -204,12 +196,10 @@ RLO_TEST(test_ops__reverse) {
   EXPECT(3, 2, 1, 6, 5, 4);
   expect_ok(rlo_chain_reverse(chain, ENTRIES(1, 0), 2));
   EXPECT(4, 5, 6, 1, 2, 3);
-  expect_refusal(rlo_chain_reverse(chain, ENTRIES(1, 1), 2),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_reverse(chain, ENTRIES(1, 1), 2), RLO_INVALID_ARGUMENT,
                  "reverse: dimensions 1 and 1 are one and the same of an "
                  "array of rank 2");
-  expect_refusal(rlo_chain_reverse(chain, ENTRIES(2), 1),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_reverse(chain, ENTRIES(2), 1), RLO_OUT_OF_RANGE,
                  "reverse: dimension 2 of an array of rank 2; -2 to 1 are "
                  "possible");
 }
@@ -228,11 +218,9 @@ RLO_TEST(test_ops__roll) {
   ck_assert_int_eq(EXPECT(3, 1, 2, 6, 4, 5), 2);
   rlo_chain_release(chain);
   chain = begin_with(DIMS(2, 3), 2);
-  expect_ok(
-      rlo_chain_roll(chain, DIMS(INT64_MIN, INT64_MAX), ENTRIES(0, 0), 2));
+  expect_ok(rlo_chain_roll(chain, DIMS(INT64_MIN, INT64_MAX), ENTRIES(0, 0), 2));
   ck_assert_int_eq(EXPECT(4, 5, 6, 1, 2, 3), 2);
-  expect_refusal(rlo_chain_roll(chain, DIMS(1), ENTRIES(2), 1),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_roll(chain, DIMS(1), ENTRIES(2), 1), RLO_OUT_OF_RANGE,
                  "roll: dimension 2 of an array of rank 2; -2 to 1 are "
                  "possible");
   rlo_chain_release(chain);
@@ -248,16 +236,14 @@ RLO_TEST(test_ops__broadcast_in_dim) {
   chain = begin_with(DIMS(1, 2), 2);
   expect_ok(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(1, 0)));
   EXPECT(1, 1, 1, 2, 2, 2);
-  expect_refusal(
-      rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(1, 0)),
-      RLO_INVALID_ARGUMENT,
-      "broadcast_in_dim: dimension 0 of size 2 cannot become dimension 1 of "
-      "size 3; only size 1 can");
-  expect_refusal(
-      rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(0, 0)),
-      RLO_INVALID_ARGUMENT,
-      "broadcast_in_dim: dimensions 0 and 0 are one and the same of an array "
-      "of rank 2");
+  expect_refusal(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(1, 0)),
+                 RLO_INVALID_ARGUMENT,
+                 "broadcast_in_dim: dimension 0 of size 2 cannot become dimension 1 of "
+                 "size 3; only size 1 can");
+  expect_refusal(rlo_chain_broadcast_in_dim(chain, DIMS(2, 3), 2, ENTRIES(0, 0)),
+                 RLO_INVALID_ARGUMENT,
+                 "broadcast_in_dim: dimensions 0 and 0 are one and the same of an array "
+                 "of rank 2");
 }
 
 RLO_TEST(test_ops__tile_and_repeat) {
@@ -268,8 +254,7 @@ RLO_TEST(test_ops__tile_and_repeat) {
   chain = begin_with(DIMS(3), 1);
   expect_ok(rlo_chain_repeat(chain, DIMS(2)));
   EXPECT(1, 1, 2, 2, 3, 3);
-  expect_refusal(rlo_chain_repeat(chain, DIMS(-1)),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_repeat(chain, DIMS(-1)), RLO_INVALID_ARGUMENT,
                  "repeat: times[0]=-1 is negative");
 }
 
@@ -279,15 +264,12 @@ RLO_TEST(test_ops__reshape) {
   expect_ok(rlo_chain_reshape(chain, DIMS(-1, 1, 3), 3));
   expect_dims(DIMS(2, 1, 3), 3);
   EXPECT(1, 4, 2, 5, 3, 6);
-  expect_refusal(rlo_chain_reshape(chain, DIMS(4, -1), 2),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_reshape(chain, DIMS(4, -1), 2), RLO_INVALID_ARGUMENT,
                  "reshape: no size of dimension 1 makes 6 elements 4 times "
                  "something");
-  expect_refusal(rlo_chain_reshape(chain, DIMS(-1, -1), 2),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_reshape(chain, DIMS(-1, -1), 2), RLO_INVALID_ARGUMENT,
                  "reshape: dimensions 0 and 1 are both -1");
-  expect_refusal(rlo_chain_reshape(chain, DIMS(5), 1),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_reshape(chain, DIMS(5), 1), RLO_INVALID_ARGUMENT,
                  "reshape: 6 elements cannot become 5");
 }
 
@@ -296,12 +278,10 @@ RLO_TEST(test_ops__a_destination_has_the_dimensions_of_the_result) {
   chain = begin_with(DIMS(2, 3), 2);
   rlo_problem_list *list;
   rlo_shape dst = array(DIMS(2), 1);
-  expect_refusal(rlo_chain_lower(chain, &dst, &list),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_lower(chain, &dst, &list), RLO_INVALID_ARGUMENT,
                  "the chain's result has rank 2, the destination rank 1");
   dst = array(DIMS(2, 4), 2);
-  expect_refusal(rlo_chain_lower(chain, &dst, &list),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_lower(chain, &dst, &list), RLO_INVALID_ARGUMENT,
                  "dimension 1 of the chain's result is 3, of the destination "
                  "4; they must be equal");
 }
@@ -358,8 +338,7 @@ static int32_t terms_of_tiled_slice(int64_t begin, int64_t end) {
   rlo_shape src;
   rlo_problem_list *list;
   expect_ok(rlo_layout_add_tile(&layout, DIMS(3, 8), 2));
-  expect_ok(
-      rlo_shape_make_with_layout(RLO_DTYPE_S32, DIMS(100), 1, &layout, &src));
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_S32, DIMS(100), 1, &layout, &src));
   expect_ok(rlo_chain_create(&src, &chain));
   expect_ok(rlo_chain_slice(chain, &begin, &end, NULL));
   expect_ok(rlo_chain_reverse(chain, ENTRIES(0), 1));
@@ -384,27 +363,20 @@ RLO_TEST(test_ops__slice_within_tiles_splits) {
 RLO_TEST(test_ops__split_stack_unstack) {
   chain = begin_with(DIMS(2, 3), 2);
   rlo_chain *other = begin_with(DIMS(2, 3), 2);
-  expect_refusal(rlo_chain_split(chain, DIMS(1, 1), 2, 1, 0),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_split(chain, DIMS(1, 1), 2, 1, 0), RLO_INVALID_ARGUMENT,
                  "split: the sizes add up to 2, dimension 1 is 3");
-  expect_refusal(rlo_chain_split(chain, DIMS(4, -1), 2, 1, 0),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_split(chain, DIMS(4, -1), 2, 1, 0), RLO_INVALID_ARGUMENT,
                  "split: sizes[1]=-1 is negative or too large");
-  expect_refusal(rlo_chain_split(chain, DIMS(1, 2), 2, 1, 2),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_split(chain, DIMS(1, 2), 2, 1, 2), RLO_OUT_OF_RANGE,
                  "split: part 2 of 2");
-  expect_refusal(rlo_chain_unstack(chain, 1, 3),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_unstack(chain, 1, 3), RLO_OUT_OF_RANGE,
                  "unstack: index 3 in dimension 1 of size 3");
-  expect_refusal(rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 3),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 3), RLO_OUT_OF_RANGE,
                  "stack: dimension 3 of an array of rank 3; -3 to 2 are "
                  "possible");
   expect_ok(rlo_chain_split(chain, DIMS(1, 2), 2, 1, 1));
-  expect_refusal(
-      rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 0),
-      RLO_INVALID_ARGUMENT,
-      "stack: array 1 has another type or other dimensions than array 0");
+  expect_refusal(rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 0), RLO_INVALID_ARGUMENT,
+                 "stack: array 1 has another type or other dimensions than array 0");
   expect_ok(rlo_chain_split(other, DIMS(2, 1), 2, 1, 0));
   expect_ok(rlo_chain_stack(chain, (const rlo_chain *[]){other}, 1, 1));
   expect_dims(DIMS(2, 2, 2), 3);
@@ -417,16 +389,14 @@ RLO_TEST(test_ops__split_stack_unstack) {
 RLO_TEST(test_ops__concatenate) {
   chain = begin_with(DIMS(2, 1), 2);
   rlo_chain *other = begin_with(DIMS(2, 2), 2);
-  expect_ok(
-      rlo_chain_concatenate(chain, (const rlo_chain *[]){other, chain}, 2, 1));
+  expect_ok(rlo_chain_concatenate(chain, (const rlo_chain *[]){other, chain}, 2, 1));
   expect_dims(DIMS(2, 4), 2);
   ck_assert_int_eq(rlo_chain_num_operands(chain), 3);
   ck_assert_int_eq(EXPECT(1, 101, 102, 201, 2, 103, 104, 202), 3);
-  expect_refusal(
-      rlo_chain_concatenate(chain, (const rlo_chain *[]){other}, 1, 0),
-      RLO_INVALID_ARGUMENT,
-      "concatenate: dimension 1 of array 1 is 2, of array 0 it is 4; only "
-      "dimension 0 may differ");
+  expect_refusal(rlo_chain_concatenate(chain, (const rlo_chain *[]){other}, 1, 0),
+                 RLO_INVALID_ARGUMENT,
+                 "concatenate: dimension 1 of array 1 is 2, of array 0 it is 4; only "
+                 "dimension 0 may differ");
   ck_assert_int_eq(rlo_chain_num_operands(chain), 3);
   rlo_chain_release(other);
 }
@@ -460,8 +430,7 @@ RLO_TEST(test_ops__results_are_row_major) {
   wanted = array(DIMS(2, 2), 2);
   ck_assert(rlo_shape_equal(rlo_chain_shape(other), &wanted));
   expect_ok(rlo_chain_clone(other, &third));
-  expect_ok(
-      rlo_chain_concatenate(other, (const rlo_chain *[]){third, third}, 2, 0));
+  expect_ok(rlo_chain_concatenate(other, (const rlo_chain *[]){third, third}, 2, 0));
   wanted = array(DIMS(6, 2), 2);
   ck_assert(rlo_shape_equal(rlo_chain_shape(other), &wanted));
   rlo_chain_release(third);
@@ -472,8 +441,7 @@ RLO_TEST(test_ops__refuses_other_destinations) {
   chain = begin_with(DIMS(2, 3), 2);
   rlo_shape dst = array(DIMS(3, 2), 2);
   rlo_problem_list *list;
-  expect_refusal(rlo_chain_lower(chain, &dst, &list),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_lower(chain, &dst, &list), RLO_INVALID_ARGUMENT,
                  "dimension 0 of the chain's result is 2, of the destination "
                  "3; they must be equal");
   ck_assert_ptr_null(list);

@@ -40,8 +40,7 @@ static int32_t expect(const int32_t *wanted, int count) {
   expect_ok(rlo_chain_lower(chain, NULL, &list));
   expect_ok(rlo_problem_list_run_host(list, operands, got));
   for (int k = 0; k < count; ++k) {
-    ck_assert_msg(
-        got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
+    ck_assert_msg(got[k] == wanted[k], "element %d is %d, not %d", k, got[k], wanted[k]);
   }
   ck_assert_int_eq(got[count], -1);
   int32_t problems = rlo_problem_list_count(list);
@@ -52,16 +51,13 @@ static int32_t expect(const int32_t *wanted, int count) {
 RLO_TEST(test_ops_block__depth_to_space) {
   begin(DIMS(1, 2, 2, 4), 4);
   expect_ok(rlo_chain_depth_to_space(chain, 2, 3));
-  const int32_t wanted[] = {
-      1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16};
+  const int32_t wanted[] = {1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16};
   ck_assert_int_eq(expect(wanted, 16), 1);
   const rlo_shape *shape = rlo_chain_shape(chain);
   ck_assert_int_eq(shape->dims[1], 4);
   ck_assert_int_eq(shape->dims[3], 1);
-  expect_refusal(
-      rlo_chain_depth_to_space(chain, 2, 3),
-      RLO_INVALID_ARGUMENT,
-      "depth_to_space: blocks of 2 in 2 dimensions do not divide 1 channels");
+  expect_refusal(rlo_chain_depth_to_space(chain, 2, 3), RLO_INVALID_ARGUMENT,
+                 "depth_to_space: blocks of 2 in 2 dimensions do not divide 1 channels");
 }
 
 /* Channels first: channel 0 of NCHW holds what channel 0 of NHWC does. */
@@ -69,19 +65,13 @@ RLO_TEST(test_ops_block__space_to_depth_of_nchw) {
   begin(DIMS(1, 1, 2, 4), 4);
   expect_ok(rlo_chain_space_to_depth(chain, 2, 1));
   ck_assert_int_eq(expect(ENTRIES(1, 3, 2, 4, 5, 7, 6, 8), 8), 1);
-  expect_refusal(
-      rlo_chain_space_to_depth(chain, 2, 1),
-      RLO_INVALID_ARGUMENT,
-      "space_to_depth: a block of 2 does not divide dimension 2 of size 1");
-  expect_refusal(rlo_chain_space_to_depth(chain, 0, 1),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_space_to_depth(chain, 2, 1), RLO_INVALID_ARGUMENT,
+                 "space_to_depth: a block of 2 does not divide dimension 2 of size 1");
+  expect_refusal(rlo_chain_space_to_depth(chain, 0, 1), RLO_INVALID_ARGUMENT,
                  "space_to_depth: a block of 0; it is at least 1");
-  expect_refusal(
-      rlo_chain_space_to_depth(chain, 2, 0),
-      RLO_INVALID_ARGUMENT,
-      "space_to_depth: dimension 0 is the batch and holds no channels");
-  expect_refusal(rlo_chain_space_to_depth(chain, 2, 4),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_space_to_depth(chain, 2, 0), RLO_INVALID_ARGUMENT,
+                 "space_to_depth: dimension 0 is the batch and holds no channels");
+  expect_refusal(rlo_chain_space_to_depth(chain, 2, 4), RLO_OUT_OF_RANGE,
                  "space_to_depth: dimension 4 of an array of rank 4; -4 to 3 "
                  "are possible");
 }
@@ -92,26 +82,19 @@ RLO_TEST(test_ops_block__space_to_batch_and_back) {
   ck_assert_int_eq(expect(ENTRIES(0, 0, 3, 4, 1, 2, 5, 6), 8), 1);
   expect_ok(rlo_chain_batch_to_space(chain, DIMS(2), DIMS(1), DIMS(0), 1));
   ck_assert_int_eq(expect(ENTRIES(1, 2, 3, 4, 5, 6), 6), 1);
-  expect_refusal(
-      rlo_chain_space_to_batch(chain, DIMS(2), NULL, NULL, 1),
-      RLO_INVALID_ARGUMENT,
-      "space_to_batch: a block of 2 does not divide dimension 1, which padded "
-      "has size 3");
-  expect_refusal(rlo_chain_batch_to_space(chain, DIMS(2), NULL, NULL, 1),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_space_to_batch(chain, DIMS(2), NULL, NULL, 1), RLO_INVALID_ARGUMENT,
+                 "space_to_batch: a block of 2 does not divide dimension 1, which padded "
+                 "has size 3");
+  expect_refusal(rlo_chain_batch_to_space(chain, DIMS(2), NULL, NULL, 1), RLO_INVALID_ARGUMENT,
                  "batch_to_space: the blocks do not divide a batch of 1");
-  expect_refusal(
-      rlo_chain_batch_to_space(chain, DIMS(1), DIMS(2), DIMS(2), 1),
-      RLO_INVALID_ARGUMENT,
-      "batch_to_space: low 2 and high 2 take more than the 3 that dimension 1 "
-      "has");
-  expect_refusal(
-      rlo_chain_space_to_batch(chain, DIMS(2), DIMS(-1), NULL, 1),
-      RLO_INVALID_ARGUMENT,
-      "space_to_batch: dimension 1 has a block of 2, low -1 and high 0; a "
-      "block is at least 1, the others not negative");
-  expect_refusal(rlo_chain_space_to_batch(chain, DIMS(1, 1, 1), NULL, NULL, 3),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_batch_to_space(chain, DIMS(1), DIMS(2), DIMS(2), 1),
+                 RLO_INVALID_ARGUMENT,
+                 "batch_to_space: low 2 and high 2 take more than the 3 that dimension 1 "
+                 "has");
+  expect_refusal(rlo_chain_space_to_batch(chain, DIMS(2), DIMS(-1), NULL, 1), RLO_INVALID_ARGUMENT,
+                 "space_to_batch: dimension 1 has a block of 2, low -1 and high 0; a "
+                 "block is at least 1, the others not negative");
+  expect_refusal(rlo_chain_space_to_batch(chain, DIMS(1, 1, 1), NULL, NULL, 3), RLO_OUT_OF_RANGE,
                  "space_to_batch: 3 spatial dimensions of an array of rank 3");
 }
 
@@ -123,16 +106,12 @@ RLO_TEST(test_ops_block__mirror_pad) {
   ck_assert_int_eq(expect(ENTRIES(3, 2, 1, 2, 3, 2, 1), 7), 3);
   rlo_chain_release(chain);
   chain = other;
-  expect_refusal(
-      rlo_chain_mirror_pad(chain, DIMS(3), NULL, RLO_MIRROR_REFLECT),
-      RLO_INVALID_ARGUMENT,
-      "mirror_pad: low 3 and high 0 of dimension 0; the limits are 0 and 2");
-  expect_refusal(
-      rlo_chain_mirror_pad(chain, DIMS(0), NULL, (rlo_mirror)2),
-      RLO_INVALID_ARGUMENT,
-      "mirror_pad: mirror 2 is neither 0 (reflect) nor 1 (symmetric)");
-  expect_ok(
-      rlo_chain_mirror_pad(chain, DIMS(2), DIMS(2), RLO_MIRROR_SYMMETRIC));
+  expect_refusal(rlo_chain_mirror_pad(chain, DIMS(3), NULL, RLO_MIRROR_REFLECT),
+                 RLO_INVALID_ARGUMENT,
+                 "mirror_pad: low 3 and high 0 of dimension 0; the limits are 0 and 2");
+  expect_refusal(rlo_chain_mirror_pad(chain, DIMS(0), NULL, (rlo_mirror)2), RLO_INVALID_ARGUMENT,
+                 "mirror_pad: mirror 2 is neither 0 (reflect) nor 1 (symmetric)");
+  expect_ok(rlo_chain_mirror_pad(chain, DIMS(2), DIMS(2), RLO_MIRROR_SYMMETRIC));
   ck_assert_int_eq(expect(ENTRIES(2, 1, 1, 2, 3, 3, 2), 7), 3);
 }
 
@@ -149,11 +128,8 @@ RLO_TEST(test_ops_block__mirror_of_a_pad) {
 RLO_TEST(test_ops_block__too_many_boxes) {
   const int64_t ones[] = {1, 1, 1, 1, 1, 1, 1};
   begin(ones, 7);
-  ck_assert_int_eq(
-      rlo_chain_mirror_pad(chain, ones, ones, RLO_MIRROR_SYMMETRIC),
-      RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the chain would have 1458 parts; the limit is 1024");
+  ck_assert_int_eq(rlo_chain_mirror_pad(chain, ones, ones, RLO_MIRROR_SYMMETRIC), RLO_UNSUPPORTED);
+  ck_assert_str_eq(rlo_error_last()->message, "the chain would have 1458 parts; the limit is 1024");
   ck_assert_int_eq(rlo_chain_shape(chain)->dims[0], 1);
 }
 
@@ -167,8 +143,7 @@ RLO_TEST(test_ops_block__fill_of_packed_elements) {
   layout.element_size_bits = 4;
   rlo_shape shape;
   rlo_problem_list *list;
-  expect_ok(
-      rlo_shape_make_with_layout(RLO_DTYPE_U4, DIMS(2), 1, &layout, &shape));
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_U4, DIMS(2), 1, &layout, &shape));
   expect_ok(rlo_chain_create(&shape, &chain));
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(1), NULL, &fill));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
@@ -182,8 +157,7 @@ RLO_TEST(test_ops_block__fill_of_packed_elements) {
 static rlo_status move_depth(void) {
   rlo_shape shape;
   rlo_chain *deep = NULL;
-  rlo_status status =
-      rlo_shape_make(RLO_DTYPE_S32, DIMS(1, 2, 2, 4), 4, &shape);
+  rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(1, 2, 2, 4), 4, &shape);
   if (status == RLO_OK) {
     status = rlo_chain_create(&shape, &deep);
   }
@@ -233,11 +207,9 @@ static rlo_status build_and_lower(void) {
   return status;
 }
 
-static rlo_status (*const all_that_takes_memory[])(void) = {build_and_lower,
-                                                            move_depth};
+static rlo_status (*const all_that_takes_memory[])(void) = {build_and_lower, move_depth};
 
-RLO_TABLE_TEST(test_ops_block__survives_every_failing_allocation,
-               all_that_takes_memory) {
+RLO_TABLE_TEST(test_ops_block__survives_every_failing_allocation, all_that_takes_memory) {
   int64_t live = rlo__alloc_live_count();
   rlo__alloc_set_fault(0, false);
   expect_ok(all_that_takes_memory[_i]());

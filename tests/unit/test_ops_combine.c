@@ -98,27 +98,22 @@ RLO_TEST(test_ops_combine__small_floats_add_up_in_f32) {
 
 RLO_TEST(test_ops_combine__sums_refuse) {
   begin(RLO_DTYPE_PRED, DIMS(4), 1);
-  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false), RLO_UNSUPPORTED,
                  "sum: values of type pred are not added up");
   rlo_chain_release(chain);
   begin(RLO_DTYPE_S4, DIMS(4), 1);
-  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false), RLO_UNSUPPORTED,
                  "sum: values of type s4 are not added up");
   rlo_chain_release(chain);
   begin(RLO_DTYPE_F32, DIMS(4, 4), 2);
-  expect_refusal(rlo_chain_sum(chain, ENTRIES(1, 1), 2, false),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(1, 1), 2, false), RLO_INVALID_ARGUMENT,
                  "sum: dimensions 1 and 1 are one and the same of an array "
                  "of rank 2");
-  expect_refusal(rlo_chain_sum(chain, ENTRIES(2), 1, false),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(2), 1, false), RLO_OUT_OF_RANGE,
                  "sum: dimension 2 of an array of rank 2; -2 to 1 are "
                  "possible");
   expect_ok(rlo_chain_pad(chain, DIMS(1, 1), DIMS(0, 0), NULL, NULL));
-  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false), RLO_UNSUPPORTED,
                  "sum: the chain pads; a fill has no part in a sum");
 }
 
@@ -137,16 +132,13 @@ RLO_TEST(test_ops_combine__conversions_convert_fills) {
 RLO_TEST(test_ops_combine__a_chain_rounds_once) {
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_convert(chain, RLO_DTYPE_BF16));
-  expect_refusal(rlo_chain_convert(chain, RLO_DTYPE_F32),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_convert(chain, RLO_DTYPE_F32), RLO_UNSUPPORTED,
                  "convert: the chain has converted f32 to bf16, which rounds; "
                  "a chain rounds once, at its end");
-  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_sum(chain, ENTRIES(0), 1, false), RLO_UNSUPPORTED,
                  "sum: the chain has converted f32 to bf16, which rounds; a "
                  "chain rounds once, at its end");
-  expect_refusal(rlo_chain_convert(chain, RLO_DTYPE_F8E8M0FNU),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_convert(chain, RLO_DTYPE_F8E8M0FNU), RLO_UNSUPPORTED,
                  "convert: no other type is converted to f8e8m0fnu, which has "
                  "no zero");
   rlo_chain_release(chain);
@@ -166,12 +158,8 @@ RLO_TEST(test_ops_combine__a_type_without_zero_becomes_itself) {
 }
 
 RLO_TEST(test_ops_combine__a_complex_number_is_true_by_either_part) {
-  const float x[6][2] = {{0.0f, 0.0f},
-                         {1.0f, 0.0f},
-                         {0.0f, 2.0f},
-                         {-0.0f, -0.0f},
-                         {0.0f, NAN},
-                         {0.0f, 1e-45f}};
+  const float x[6][2] = {{0.0f, 0.0f},   {1.0f, 0.0f}, {0.0f, 2.0f},
+                         {-0.0f, -0.0f}, {0.0f, NAN},  {0.0f, 1e-45f}};
   uint8_t y[6] = {9, 9, 9, 9, 9, 9};
   begin(RLO_DTYPE_C64, DIMS(6), 1);
   expect_ok(rlo_chain_convert(chain, RLO_DTYPE_PRED));
@@ -237,9 +225,8 @@ RLO_TEST(test_ops_combine__options_of_an_older_header) {
   expect_ok(rlo_problem_run_host(&problem, x, y));
   ck_assert(y[0] == 0.5f && y[1] == 1.0f && y[2] == 1.5f);
   options.struct_size = sizeof options + 8;
-  ck_assert_int_eq(
-      rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+                   RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_ops_combine__steps_run_in_their_order) {
@@ -278,8 +265,7 @@ RLO_TEST(test_ops_combine__clamps_floats) {
   float y[6] = {0};
   lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, 0.0, 6.0);
   expect_ok(rlo_problem_run_host(&problem, x, y));
-  const uint32_t wanted[6] = {
-      0, 0x3f000000, 0x40c00000, 0, 0x7fc00000, 0x80000000};
+  const uint32_t wanted[6] = {0, 0x3f000000, 0x40c00000, 0, 0x7fc00000, 0x80000000};
   ck_assert_mem_eq(y, wanted, sizeof wanted);
   lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, -(double)INFINITY, 6.0);
   expect_ok(rlo_problem_run_host(&problem, x, y));
@@ -308,37 +294,17 @@ RLO_TEST(test_ops_combine__refuses_clamps) {
     rlo_status status;
     const char *message;
   } cases[] = {
-      {RLO_DTYPE_F32,
-       RLO_DTYPE_F32,
-       2,
-       1,
-       RLO_INVALID_ARGUMENT,
+      {RLO_DTYPE_F32, RLO_DTYPE_F32, 2, 1, RLO_INVALID_ARGUMENT,
        "a value is clamped to [2, 1], which is empty"},
-      {RLO_DTYPE_F32,
-       RLO_DTYPE_F32,
-       (double)NAN,
-       1,
-       RLO_INVALID_ARGUMENT,
+      {RLO_DTYPE_F32, RLO_DTYPE_F32, (double)NAN, 1, RLO_INVALID_ARGUMENT,
        "low is NaN; a factor must be finite"},
-      {RLO_DTYPE_S32,
-       RLO_DTYPE_S32,
-       0,
-       0.5,
-       RLO_INVALID_ARGUMENT,
+      {RLO_DTYPE_S32, RLO_DTYPE_S32, 0, 0.5, RLO_INVALID_ARGUMENT,
        "high is 0.5; between integers it must be a whole number of at most 63 "
        "bits"},
-      {RLO_DTYPE_C64,
-       RLO_DTYPE_C64,
-       0,
-       1,
-       RLO_UNSUPPORTED,
+      {RLO_DTYPE_C64, RLO_DTYPE_C64, 0, 1, RLO_UNSUPPORTED,
        "numbers of type c64 are not clamped; integers compare as signed "
        "numbers of 64 bits, complex numbers not at all"},
-      {RLO_DTYPE_U8,
-       RLO_DTYPE_U64,
-       0,
-       1,
-       RLO_UNSUPPORTED,
+      {RLO_DTYPE_U8, RLO_DTYPE_U64, 0, 1, RLO_UNSUPPORTED,
        "numbers of type u64 are not clamped; integers compare as signed "
        "numbers of 64 bits, complex numbers not at all"},
   };
@@ -348,10 +314,8 @@ RLO_TEST(test_ops_combine__refuses_clamps) {
     rlo_shape to = shape_of(cases[n].dst, DIMS(6), 1);
     rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
     options.num_steps = 1;
-    options.steps[0] =
-        (rlo_element_step){RLO_ELEMENT_CLAMP, {cases[n].low, cases[n].high}};
-    expect_refusal(rlo_relayout_combine(&from, &to, NULL, &options, &problem),
-                   cases[n].status,
+    options.steps[0] = (rlo_element_step){RLO_ELEMENT_CLAMP, {cases[n].low, cases[n].high}};
+    expect_refusal(rlo_relayout_combine(&from, &to, NULL, &options, &problem), cases[n].status,
                    cases[n].message);
   }
 }
@@ -360,8 +324,7 @@ RLO_TEST(test_ops_combine__a_clamp_has_no_adjoint) {
   static rlo_problem adjoint;
   bool reads_once = false;
   lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, 0.0, 6.0);
-  expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint), RLO_UNSUPPORTED,
                  "values are clamped, and the adjoint of that depends on them");
   expect_ok(rlo_problem_reads_once(&problem, &reads_once));
   ck_assert(reads_once);
@@ -377,8 +340,7 @@ RLO_TEST(test_ops_combine__factors_of_integers_are_whole) {
                  "at most 63 bits");
   options.alpha = (double)INFINITY;
   expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
-                 RLO_INVALID_ARGUMENT,
-                 "alpha is infinity; a factor must be finite");
+                 RLO_INVALID_ARGUMENT, "alpha is infinity; a factor must be finite");
   options.alpha = 3.0;
   options.compute_type = RLO_DTYPE_F64;
   expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
@@ -386,9 +348,8 @@ RLO_TEST(test_ops_combine__factors_of_integers_are_whole) {
                  "s32 values become s32 by computing in f64; f64, for floats, "
                  "is the only choice");
   options.struct_size = 1;
-  ck_assert_int_eq(
-      rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+                   RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_ops_combine__factors_are_finite) {
@@ -403,25 +364,14 @@ RLO_TEST(test_ops_combine__factors_are_finite) {
     rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
     char why[64];
     *(n < 3 ? &options.alpha : &options.beta) = bad[n % 3];
-    snprintf(why,
-             sizeof why,
-             "%s is %s; a factor must be finite",
-             n < 3 ? "alpha" : "beta",
+    snprintf(why, sizeof why, "%s is %s; a factor must be finite", n < 3 ? "alpha" : "beta",
              names[n % 3]);
-    expect_refusal(
-        rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
-        RLO_INVALID_ARGUMENT,
-        why);
-    expect_refusal(
-        rlo_relayout_combine(&shape, &wide, NULL, &options, &problem),
-        RLO_INVALID_ARGUMENT,
-        why);
-    expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems),
-                   RLO_INVALID_ARGUMENT,
-                   why);
-    expect_refusal(rlo_chain_combine(chain, &wide, &options, &problems),
-                   RLO_INVALID_ARGUMENT,
-                   why);
+    expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+                   RLO_INVALID_ARGUMENT, why);
+    expect_refusal(rlo_relayout_combine(&shape, &wide, NULL, &options, &problem),
+                   RLO_INVALID_ARGUMENT, why);
+    expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems), RLO_INVALID_ARGUMENT, why);
+    expect_refusal(rlo_chain_combine(chain, &wide, &options, &problems), RLO_INVALID_ARGUMENT, why);
     /* A problem of the caller's own. */
     rlo_combine_options doubled = RLO_COMBINE_OPTIONS_INIT;
     doubled.alpha = 2.0;
@@ -433,19 +383,11 @@ RLO_TEST(test_ops_combine__factors_are_finite) {
     bool reads_once = false;
     rlo_problem adjoint;
     ck_assert(!rlo_problem_equal(&problem, &sound));
-    expect_refusal(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
-                   RLO_INVALID_ARGUMENT,
-                   why);
-    expect_refusal(
-        rlo_problem_run_host(&problem, x, y), RLO_INVALID_ARGUMENT, why);
-    expect_refusal(rlo_problem_run_host_indexed(&problem, x, NULL, y),
-                   RLO_INVALID_ARGUMENT,
-                   why);
-    expect_refusal(rlo_problem_reads_once(&problem, &reads_once),
-                   RLO_INVALID_ARGUMENT,
-                   why);
-    expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint),
-                   RLO_INVALID_ARGUMENT,
+    expect_refusal(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_INVALID_ARGUMENT, why);
+    expect_refusal(rlo_problem_run_host(&problem, x, y), RLO_INVALID_ARGUMENT, why);
+    expect_refusal(rlo_problem_run_host_indexed(&problem, x, NULL, y), RLO_INVALID_ARGUMENT, why);
+    expect_refusal(rlo_problem_reads_once(&problem, &reads_once), RLO_INVALID_ARGUMENT, why);
+    expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint), RLO_INVALID_ARGUMENT,
                    why);
   }
 }
@@ -456,8 +398,7 @@ RLO_TEST(test_ops_combine__factors_are_checked_first) {
   options.alpha = (double)NAN;
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
-  expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems), RLO_INVALID_ARGUMENT,
                  "alpha is NaN; a factor must be finite");
 }
 
@@ -466,8 +407,7 @@ RLO_TEST(test_ops_combine__pads_are_not_scaled) {
   options.alpha = 2.0;
   begin(RLO_DTYPE_F32, DIMS(2), 1);
   expect_ok(rlo_chain_pad(chain, DIMS(1), DIMS(0), NULL, NULL));
-  expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_chain_combine(chain, NULL, &options, &problems), RLO_UNSUPPORTED,
                  "the chain pads; its fill is neither scaled nor added nor "
                  "converted to the destination's f32");
 }
@@ -494,8 +434,7 @@ RLO_TEST(test_ops_combine__add_n) {
   const int8_t b[2] = {100, -3};
   const float c[2] = {1.75f, 300.0f};
   const void *operands[3] = {a, b, c};
-  rlo_shape shapes[3] = {shape_of(RLO_DTYPE_U8, DIMS(2), 1),
-                         shape_of(RLO_DTYPE_S8, DIMS(2), 1),
+  rlo_shape shapes[3] = {shape_of(RLO_DTYPE_U8, DIMS(2), 1), shape_of(RLO_DTYPE_S8, DIMS(2), 1),
                          shape_of(RLO_DTYPE_F32, DIMS(2), 1)};
   const rlo_shape *srcs[3] = {&shapes[0], &shapes[1], &shapes[2]};
   rlo_shape dst = shape_of(RLO_DTYPE_F32, DIMS(2), 1);
@@ -506,12 +445,10 @@ RLO_TEST(test_ops_combine__add_n) {
   expect_ok(rlo_problem_list_run_host(problems, operands, y));
   ck_assert_mem_eq(y, ((float[]){301.75f, 298.0f}), sizeof y);
   rlo_problem_list_release(problems);
-  ck_assert_int_eq(rlo_add_n_lower(srcs, 0, &dst, &problems),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_add_n_lower(srcs, 0, &dst, &problems), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(problems);
   dst = shape_of(RLO_DTYPE_PRED, DIMS(2), 1);
-  expect_refusal(rlo_add_n_lower(srcs, 2, &dst, &problems),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_add_n_lower(srcs, 2, &dst, &problems), RLO_UNSUPPORTED,
                  "add_n: values of type pred are not added up");
 }
 
@@ -522,14 +459,12 @@ RLO_TEST(test_ops_combine__the_adjoint_of_a_sum_broadcasts) {
   begin(RLO_DTYPE_F32, DIMS(2, 3), 2);
   expect_ok(rlo_chain_sum(chain, ENTRIES(1), 1, false));
   expect_ok(rlo_chain_lower(chain, NULL, &problems));
-  expect_ok(rlo_problem_adjoint(
-      rlo_problem_list_get(problems, 0), RLO_DTYPE_F32, &adjoint));
+  expect_ok(rlo_problem_adjoint(rlo_problem_list_get(problems, 0), RLO_DTYPE_F32, &adjoint));
   ck_assert(!adjoint.arithmetic.is_sequential);
   const float dy[2] = {1.0f, 2.0f};
   float dx[6] = {0};
   expect_ok(rlo_problem_run_host(&adjoint, dy, dx));
-  ck_assert_mem_eq(
-      dx, ((float[]){1.0f, 1.0f, 1.0f, 2.0f, 2.0f, 2.0f}), sizeof dx);
+  ck_assert_mem_eq(dx, ((float[]){1.0f, 1.0f, 1.0f, 2.0f, 2.0f, 2.0f}), sizeof dx);
 }
 
 RLO_TEST(test_ops_combine__the_text_tells_what_is_computed) {
@@ -541,6 +476,6 @@ RLO_TEST(test_ops_combine__the_text_tells_what_is_computed) {
   options.beta = 0.5;
   expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
   rlo_problem_format(&problem, text, sizeof text);
-  ck_assert_ptr_nonnull(strstr(
-      text, "cell = bf16(2 * src + 0.5 * cell), src of f32, dst unit 16 bits"));
+  ck_assert_ptr_nonnull(
+      strstr(text, "cell = bf16(2 * src + 0.5 * cell), src of f32, dst unit 16 bits"));
 }

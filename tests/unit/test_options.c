@@ -21,13 +21,10 @@ static rlo_status read(const options *in, options *out) {
 /* The sizes differ between machines. */
 static void expect_sizes(const char *name, size_t size) {
   char message[160];
-  (void)snprintf(message,
-                 sizeof message,
+  (void)snprintf(message, sizeof message,
                  "struct_size of the test %s is %zu; this library knows %zu "
                  "bytes: begin with TEST_INIT",
-                 name,
-                 size,
-                 sizeof(options));
+                 name, size, sizeof(options));
   ck_assert_str_eq(rlo_error_last()->message, message);
 }
 
@@ -55,8 +52,7 @@ RLO_TEST(test_options__of_an_older_header) {
 }
 
 RLO_TEST(test_options__of_a_wrong_size) {
-  const size_t sizes[] = {
-      0, 1, sizeof(size_t) - 1, sizeof(options) + 1, SIZE_MAX};
+  const size_t sizes[] = {0, 1, sizeof(size_t) - 1, sizeof(options) + 1, SIZE_MAX};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
     const options in = {sizes[i], 7, 8};
     options out;
@@ -71,27 +67,23 @@ RLO_TEST(test_options__of_a_wrong_size) {
 
 RLO_TEST(test_options__a_report_fits_an_older_header) {
   options out = {offsetof(options, recent), 7, 8};
-  ck_assert_int_eq(rlo__report_write(
-                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+  ck_assert_int_eq(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out),
                    RLO_OK);
   ck_assert_uint_eq(out.struct_size, offsetof(options, recent));
   ck_assert(out.old == 1 && out.recent == 8);
   out.struct_size = sizeof out;
-  ck_assert_int_eq(rlo__report_write(
-                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+  ck_assert_int_eq(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out),
                    RLO_OK);
   ck_assert(out.old == 1 && out.recent == 2);
 }
 
 RLO_TEST(test_options__a_report_of_a_wrong_size_is_left_alone) {
   options out = {sizeof out + 1, 7, 8};
-  ck_assert_int_eq(rlo__report_write(
-                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+  ck_assert_int_eq(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out),
                    RLO_INVALID_ARGUMENT);
   expect_sizes("report", sizeof out + 1);
   out.struct_size = 0;
-  ck_assert_int_eq(rlo__report_write(
-                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+  ck_assert_int_eq(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out),
                    RLO_INVALID_ARGUMENT);
   ck_assert(out.old == 7 && out.recent == 8);
 }

@@ -64,12 +64,8 @@ static const struct {
   int32_t size;
   const char *message;
 } not_normal[] = {
-    {{0, -4, 1},
-     3,
-     "permutation[1]=-4 is out of range for rank 3; -3 to 2 are possible"},
-    {{3, 0, 1},
-     3,
-     "permutation[0]=3 is out of range for rank 3; -3 to 2 are possible"},
+    {{0, -4, 1}, 3, "permutation[1]=-4 is out of range for rank 3; -3 to 2 are possible"},
+    {{3, 0, 1}, 3, "permutation[0]=3 is out of range for rank 3; -3 to 2 are possible"},
     {{2, 0, -1},
      3,
      "permutation[0]=2 and permutation[2]=-1 are one and the same dimension of "
@@ -84,9 +80,8 @@ static const struct {
 RLO_TABLE_TEST(test_permutation__names_both_entries_at_fault, not_normal) {
   int32_t out[3];
 
-  ck_assert_int_eq(
-      rlo_permutation_normalize(not_normal[_i].p, not_normal[_i].size, out),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_permutation_normalize(not_normal[_i].p, not_normal[_i].size, out),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, not_normal[_i].message);
 }
 

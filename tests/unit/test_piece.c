@@ -9,12 +9,8 @@ static rlo_problem whole;
 static rlo_problem piece;
 static rlo_problem rebased;
 
-static void expect_footprint(rlo__problem_side side,
-                             int64_t base_byte,
-                             int64_t extent,
-                             int64_t stride,
-                             int64_t run_bytes,
-                             bool is_exact) {
+static void expect_footprint(rlo__problem_side side, int64_t base_byte, int64_t extent,
+                             int64_t stride, int64_t run_bytes, bool is_exact) {
   rlo__lattice lattice;
   expect_ok(rlo__problem_footprint(&piece, side, &lattice));
   ck_assert_int_eq(lattice.base_byte, base_byte);
@@ -30,8 +26,7 @@ static void expect_footprint(rlo__problem_side side,
 /* The relayout of docs/architecture.md: the first two of three columns of tiles
  * need 256 elements of each of the 20 rows, though the tiles have 24. */
 RLO_TEST(test_piece__columns_of_tiles) {
-  test_plan_lower(
-      "f32[20,300]{1,0}", "f32[20,300]{1,0:T(8,128)fill(zero)}", NULL, &whole);
+  test_plan_lower("f32[20,300]{1,0}", "f32[20,300]{1,0:T(8,128)fill(zero)}", NULL, &whole);
   expect_ok(rlo_problem_canonicalize(&whole, 0, NULL, NULL));
   ck_assert_int_eq(whole.num_axes, 4);
   ck_assert_int_eq(whole.extents[1], 3);
@@ -66,19 +61,14 @@ static void make_bytes(int64_t extent, int64_t src_step, int64_t src_bytes) {
 
 /* A lattice of other dims than the problem's own, in which a step carries. */
 RLO_TEST(test_piece__a_step_that_carries_is_not_linear) {
-  rlo__lattice run = {
-      .num_dims = 1, .extents = {2}, .strides = {4}, .run_bytes = 3};
+  rlo__lattice run = {.num_dims = 1, .extents = {2}, .strides = {4}, .run_bytes = 3};
   make_bytes(3, 2, 7);
-  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &run, &rebased),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &run, &rebased), RLO_UNSUPPORTED,
                  "the source is not linear in packed memory of a lattice of 1 "
                  "dims; in that of its hull it is");
-  rlo__lattice dims = {
-      .num_dims = 2, .extents = {2, 3}, .strides = {8, 2}, .run_bytes = 1};
+  rlo__lattice dims = {.num_dims = 2, .extents = {2, 3}, .strides = {8, 2}, .run_bytes = 1};
   make_bytes(4, 4, 13);
-  ck_assert_int_eq(
-      rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &dims, &rebased),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &dims, &rebased), RLO_UNSUPPORTED);
   dims = rlo__lattice_hull(&dims);
   ck_assert_int_eq(dims.run_bytes, 13);
   expect_ok(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &dims, &rebased));
@@ -87,11 +77,8 @@ RLO_TEST(test_piece__a_step_that_carries_is_not_linear) {
 
 /* A lattice may hold more than the footprint. */
 RLO_TEST(test_piece__packed_memory_of_a_larger_lattice) {
-  rlo__lattice rows = {.base_byte = 10,
-                       .num_dims = 1,
-                       .extents = {5},
-                       .strides = {100},
-                       .run_bytes = 20};
+  rlo__lattice rows = {
+      .base_byte = 10, .num_dims = 1, .extents = {5}, .strides = {100}, .run_bytes = 20};
   make_bytes(3, -100, 500);
   piece.src.base = 317;
   expect_ok(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased));
@@ -115,28 +102,21 @@ RLO_TEST(test_piece__refusals) {
   make_bytes(5, 1, 5);
   rlo_problem *out = &rebased;
   out->num_axes = 7;
-  expect_refusal(rlo__problem_restrict(&piece, 1, 0, 1, out),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__problem_restrict(&piece, 1, 0, 1, out), RLO_INVALID_ARGUMENT,
                  "axis 1 of a problem of 1 axes");
-  expect_refusal(rlo__problem_restrict(&piece, -1, 0, 1, out),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__problem_restrict(&piece, -1, 0, 1, out), RLO_INVALID_ARGUMENT,
                  "axis -1 of a problem of 1 axes");
-  expect_refusal(rlo__problem_restrict(&piece, 0, 0, 6, out),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo__problem_restrict(&piece, 0, 0, 6, out), RLO_OUT_OF_RANGE,
                  "axis 0 is cut to [0, 6); it is [0, 5)");
-  expect_refusal(rlo__problem_restrict(&piece, 0, -1, 2, out),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo__problem_restrict(&piece, 0, -1, 2, out), RLO_OUT_OF_RANGE,
                  "axis 0 is cut to [-1, 2); it is [0, 5)");
-  expect_refusal(rlo__problem_restrict(&piece, 0, 3, 2, out),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo__problem_restrict(&piece, 0, 3, 2, out), RLO_OUT_OF_RANGE,
                  "axis 0 is cut to [3, 2); it is [0, 5)");
   piece.src.axis[0] = INT64_MAX / 2;
-  expect_refusal(rlo__problem_restrict(&piece, 0, 3, 5, out),
-                 RLO_OVERFLOW,
+  expect_refusal(rlo__problem_restrict(&piece, 0, 3, 5, out), RLO_OVERFLOW,
                  "a position of the piece does not fit in 64 bits");
   rlo__lattice lattice;
-  ck_assert_int_eq(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice),
-                   RLO_OVERFLOW);
+  ck_assert_int_eq(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice), RLO_OVERFLOW);
   ck_assert_int_eq(out->num_axes, 7);
 }
 
@@ -146,8 +126,7 @@ RLO_TEST(test_piece__a_footprint_rounded_beyond_64_bits) {
   piece.unit_bits = 3;
   piece.src.base = INT64_MIN / 3;
   rlo__lattice lattice;
-  expect_refusal(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice),
-                 RLO_OVERFLOW,
+  expect_refusal(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice), RLO_OVERFLOW,
                  "a position of the footprint, in bits, does not fit in 64 "
                  "bits");
 }
@@ -158,22 +137,19 @@ RLO_TEST(test_piece__sums_keep_their_order) {
   while (piece.dst.axis[summed] != 0) {
     ++summed;
   }
-  expect_refusal(rlo__problem_restrict(&piece, summed, 1, 5, &rebased),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__problem_restrict(&piece, summed, 1, 5, &rebased), RLO_UNSUPPORTED,
                  "axis 2 is summed; a cut would change the order of the sum");
   expect_ok(rlo__problem_restrict(&piece, summed, 0, 5, &rebased));
   expect_ok(rlo__problem_restrict(&piece, 0, 1, 2, &rebased));
   piece.num_guards = 1;
   piece.guards[0] = (rlo_guard){.kind = RLO_GUARD_SKIP, .limit = 7};
   piece.guards[0].form.axis[0] = piece.guards[0].form.axis[summed] = 1;
-  expect_refusal(rlo__problem_restrict(&piece, 0, 1, 2, &rebased),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__problem_restrict(&piece, 0, 1, 2, &rebased), RLO_UNSUPPORTED,
                  "axis 2 is summed, and a guard or a quotient ties it to an "
                  "axis that is cut");
   piece.num_guards = 0;
   piece.arithmetic.is_sequential = true;
-  expect_refusal(rlo__problem_restrict(&piece, 0, 1, 2, &rebased),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__problem_restrict(&piece, 0, 1, 2, &rebased), RLO_UNSUPPORTED,
                  "a sequential problem is not cut: its points are combined in "
                  "the order of the whole box");
 }
@@ -181,26 +157,22 @@ RLO_TEST(test_piece__sums_keep_their_order) {
 /* The piece sums f32 to one cell. */
 static void become_a_sum(int64_t src_bytes) {
   piece.update = RLO_UPDATE_COMBINE;
-  piece.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
-                                      .dst_type = RLO_DTYPE_F32,
-                                      .dst_unit_bits = 32};
+  piece.arithmetic =
+      (rlo_arithmetic){.src_type = RLO_DTYPE_F32, .dst_type = RLO_DTYPE_F32, .dst_unit_bits = 32};
   piece.src_bytes = src_bytes;
   piece.dst_bytes = 4;
 }
 
 /* In packed memory two reduction axes would continue each other. */
 RLO_TEST(test_piece__packing_keeps_the_order_of_a_sum) {
-  test_plan_make(
-      32, 2, (int64_t[]){3, 5}, (int64_t[]){100, 1}, (int64_t[]){0, 0}, &piece);
+  test_plan_make(32, 2, (int64_t[]){3, 5}, (int64_t[]){100, 1}, (int64_t[]){0, 0}, &piece);
   become_a_sum(820);
   expect_footprint(RLO__SIDE_SOURCE, 0, 3, 400, 20, true);
   rlo__lattice lattice;
   expect_ok(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice));
-  expect_refusal(
-      rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &lattice, &rebased),
-      RLO_UNSUPPORTED,
-      "packed memory of a lattice of 1 dims might change the order of a sum; "
-      "that of its hull does not");
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &lattice, &rebased), RLO_UNSUPPORTED,
+                 "packed memory of a lattice of 1 dims might change the order of a sum; "
+                 "that of its hull does not");
   bool is_hull = false;
   expect_ok(rlo__problem_packing(&piece, RLO__SIDE_SOURCE, &lattice, &is_hull));
   ck_assert(is_hull);
@@ -211,8 +183,7 @@ RLO_TEST(test_piece__packing_keeps_the_order_of_a_sum) {
 
 /* One reduction axis has one order, unless the whole box has one. */
 RLO_TEST(test_piece__packing_keeps_the_order_of_a_sequence) {
-  test_plan_make(
-      32, 1, (int64_t[]){3}, (int64_t[]){100}, (int64_t[]){0}, &piece);
+  test_plan_make(32, 1, (int64_t[]){3}, (int64_t[]){100}, (int64_t[]){0}, &piece);
   become_a_sum(804);
   rlo__lattice lattice;
   bool is_hull = true;
@@ -230,14 +201,10 @@ RLO_TEST(test_piece__lattices_that_do_not_fit_are_refused) {
   static const char message[] =
       "the source is not linear in packed memory of a lattice of 1 dims; in "
       "that of its hull it is";
-  rlo__lattice rows = {.base_byte = 8,
-                       .num_dims = 1,
-                       .extents = {3},
-                       .strides = {8},
-                       .run_bytes = 2};
+  rlo__lattice rows = {
+      .base_byte = 8, .num_dims = 1, .extents = {3}, .strides = {8}, .run_bytes = 2};
   make_bytes(3, 8, 17);
-  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased), RLO_UNSUPPORTED,
                  message);
   rows.base_byte = 0;
   expect_ok(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased));
@@ -245,8 +212,7 @@ RLO_TEST(test_piece__lattices_that_do_not_fit_are_refused) {
   /* Rows of 3 bytes are no number of units of 2. */
   rows.run_bytes = 3;
   test_plan_make(16, 1, (int64_t[]){3}, (int64_t[]){4}, (int64_t[]){1}, &piece);
-  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased), RLO_UNSUPPORTED,
                  message);
   /* A quotient steps as it likes. */
   make_bytes(3, 8, 17);
@@ -254,8 +220,7 @@ RLO_TEST(test_piece__lattices_that_do_not_fit_are_refused) {
   piece.terms[0] = (rlo_term){.kind = RLO_TERM_QUOTIENT, .divisor = 2};
   piece.terms[0].form.axis[0] = 1;
   piece.src.term[0] = 1;
-  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased), RLO_UNSUPPORTED,
                  message);
   /* Nothing is read: two guards leave no point. */
   make_bytes(3, 8, 17);

@@ -36,9 +36,8 @@ static uint8_t got[2 * ARENA_BYTES];
 /* For each byte of `got`: 1 for one of a tile that was not read yet. */
 static uint8_t unread[2 * ARENA_BYTES];
 
-#define AGAIN "; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", case %d"
-#define EXPECT(condition, ...) \
-  ck_assert_msg(condition, __VA_ARGS__, seed, number)
+#define AGAIN                  "; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", case %d"
+#define EXPECT(condition, ...) ck_assert_msg(condition, __VA_ARGS__, seed, number)
 
 static void begin(void) {
   file = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
@@ -67,8 +66,7 @@ static rlo_status make(void) {
 static rlo__lattice pack(rlo_problem *part, int side) {
   rlo__lattice lattice;
   bool is_hull;
-  expect_ok(
-      rlo__problem_packing(part, (rlo__problem_side)side, &lattice, &is_hull));
+  expect_ok(rlo__problem_packing(part, (rlo__problem_side)side, &lattice, &is_hull));
   expect_ok(rlo__problem_rebase(part, (rlo__problem_side)side, &lattice, part));
   return lattice;
 }
@@ -77,9 +75,7 @@ static int64_t tile_of(const rlo__piece_plan *plan, int64_t n, int64_t k) {
   const int64_t offset = rlo__piece_plan_tile(plan, n, k);
   EXPECT(offset >= plan->shift_bytes &&
              offset + piece.dst_bytes <= whole.dst_bytes + plan->shift_bytes,
-         "a tile of %" PRId64 " bytes at %" PRId64 AGAIN,
-         piece.dst_bytes,
-         offset);
+         "a tile of %" PRId64 " bytes at %" PRId64 AGAIN, piece.dst_bytes, offset);
   return offset;
 }
 
@@ -96,16 +92,14 @@ static void run_first(int64_t *pieces, int64_t *bytes_read) {
     expect_ok(rlo__piece_plan_box(plan, n, &box));
     rlo__lattice gathered = pack(&box, SRC);
     *bytes_read += rlo__lattice_bytes(&gathered);
-    EXPECT(rlo__lattice_bytes(&gathered) <= plan->box_bytes[SRC],
-           "a box of %" PRId64 AGAIN,
+    EXPECT(rlo__lattice_bytes(&gathered) <= plan->box_bytes[SRC], "a box of %" PRId64 AGAIN,
            rlo__lattice_bytes(&gathered));
     test_lattice_gather(&gathered, src, packed);
     for (int64_t k = 0; k < rlo__piece_plan_num_pieces(plan, n); ++k) {
       expect_ok(rlo__piece_plan_cut(plan, n, k, &box, &piece));
       rlo__lattice tile = pack(&piece, DST);
       int64_t offset = tile_of(plan, n, k);
-      EXPECT(tile.is_exact && piece.dst_bytes <= plan->piece_bytes[DST],
-             "a tile of %" PRId64 AGAIN,
+      EXPECT(tile.is_exact && piece.dst_bytes <= plan->piece_bytes[DST], "a tile of %" PRId64 AGAIN,
              piece.dst_bytes);
       for (int64_t at = offset; at < offset + piece.dst_bytes; ++at) {
         EXPECT(unread[at] == 0, "byte %" PRId64 " is of two tiles" AGAIN, at);
@@ -125,11 +119,8 @@ static void run_second(int64_t *pieces) {
     expect_ok(rlo__piece_plan_box(plan, n, &box));
     rlo__lattice band = pack(&box, DST);
     EXPECT(band.num_dims == 0 && band.is_exact && band.base_byte == written &&
-               band.run_bytes <= plan->box_bytes[DST] &&
-               2 * band.run_bytes <= plan->shift_bytes,
-           "a band of %" PRId64 " bytes at %" PRId64 AGAIN,
-           band.run_bytes,
-           band.base_byte);
+               band.run_bytes <= plan->box_bytes[DST] && 2 * band.run_bytes <= plan->shift_bytes,
+           "a band of %" PRId64 " bytes at %" PRId64 AGAIN, band.run_bytes, band.base_byte);
     for (int64_t k = 0; k < rlo__piece_plan_num_pieces(plan, n); ++k) {
       expect_ok(rlo__piece_plan_cut(plan, n, k, &box, &piece));
       int64_t bytes = piece.src_bytes;
@@ -157,8 +148,7 @@ static void expect_plans(void) {
     int64_t bytes = rlo__piece_plan_staging(&plans[n], &budget).bytes;
     EXPECT(bytes <= budget.host_bytes, "%" PRId64 " staged" AGAIN, bytes);
   }
-  EXPECT(plans[0].shift_bytes <= budget.scratch_bytes,
-         "%" PRId64 " behind the destination" AGAIN,
+  EXPECT(plans[0].shift_bytes <= budget.scratch_bytes, "%" PRId64 " behind the destination" AGAIN,
          plans[0].shift_bytes);
   memset(unread, 0, sizeof unread);
   memset(got, 0xa5, sizeof got);
@@ -167,24 +157,18 @@ static void expect_plans(void) {
   run_first(&pieces[0], &bytes_read);
   run_second(&pieces[1]);
   EXPECT(pieces[0] == plans[0].num_pieces && pieces[1] == plans[1].num_pieces,
-         "%" PRId64 " and %" PRId64 " pieces" AGAIN,
-         pieces[0],
-         pieces[1]);
-  EXPECT(bytes_read <= plans[0].bytes_read &&
-             plans[0].bytes_written == whole.dst_bytes &&
-             plans[1].bytes_read == whole.dst_bytes &&
-             plans[1].bytes_written == whole.dst_bytes,
-         "%" PRId64 " read" AGAIN,
-         bytes_read);
-  EXPECT(memcmp(got, wanted, (size_t)whole.dst_bytes) == 0,
-         "other bytes" AGAIN);
+         "%" PRId64 " and %" PRId64 " pieces" AGAIN, pieces[0], pieces[1]);
+  EXPECT(bytes_read <= plans[0].bytes_read && plans[0].bytes_written == whole.dst_bytes &&
+             plans[1].bytes_read == whole.dst_bytes && plans[1].bytes_written == whole.dst_bytes,
+         "%" PRId64 " read" AGAIN, bytes_read);
+  EXPECT(memcmp(got, wanted, (size_t)whole.dst_bytes) == 0, "other bytes" AGAIN);
 }
 
 /* -------------------------------------------------------------------- tests */
 
 static bool draw(void) {
-  static const test_problem_kind kinds[] = {
-      TEST_PROBLEM_RELAYOUT, TEST_PROBLEM_CHAIN, TEST_PROBLEM_CONVERSION};
+  static const test_problem_kind kinds[] = {TEST_PROBLEM_RELAYOUT, TEST_PROBLEM_CHAIN,
+                                            TEST_PROBLEM_CONVERSION};
   static test_problem drawn;
   test_random random = {seed + (uint64_t)number * 7919};
   if (!test_random_problem(&random, kinds[number % 3], &drawn) ||
@@ -196,21 +180,17 @@ static bool draw(void) {
     src[n] = (uint8_t)test_random_bits(&random);
   }
   source.bytes = whole.src_bytes;
-  source.granule_bytes = test_random_once_in(&random, 3)
-                             ? INT64_C(1) << test_random_in(&random, 1, 4)
-                             : 1;
+  source.granule_bytes =
+      test_random_once_in(&random, 3) ? INT64_C(1) << test_random_in(&random, 1, 4) : 1;
   budget.host_bytes = test_random_in(&random, 16, 64 + whole.dst_bytes);
   budget.alignment_bytes = INT64_C(1) << test_random_in(&random, 0, 3);
   budget.num_slots = (int32_t)test_random_in(&random, 1, 4);
   budget.copies = test_random_once_in(&random, 4);
-  budget.piece_bytes =
-      budget.copies ? test_random_in(&random, 16, 512) : INT64_MAX;
-  budget.box_bytes = test_random_once_in(&random, 4)
-                         ? test_random_in(&random, 512, 1024)
-                         : INT64_MAX;
-  budget.scratch_bytes = test_random_once_in(&random, 4)
-                             ? test_random_in(&random, 1, 1024)
-                             : INT64_MAX;
+  budget.piece_bytes = budget.copies ? test_random_in(&random, 16, 512) : INT64_MAX;
+  budget.box_bytes =
+      test_random_once_in(&random, 4) ? test_random_in(&random, 512, 1024) : INT64_MAX;
+  budget.scratch_bytes =
+      test_random_once_in(&random, 4) ? test_random_in(&random, 1, 1024) : INT64_MAX;
   return true;
 }
 
@@ -236,16 +216,12 @@ RLO_TEST(test_piece_bands__the_effect_of_the_whole) {
     expect_plans();
     ++made;
     cut += plans[0].num_boxes > 1 && plans[1].num_boxes > 1;
-    inner += plans[0].num_pieces > plans[0].num_boxes &&
-             plans[1].num_pieces > plans[1].num_boxes;
+    inner += plans[0].num_pieces > plans[0].num_boxes && plans[1].num_pieces > plans[1].num_boxes;
   }
   printf(
       "%d plans, %d with boxes and bands, %d with tiles in each; %d budgets "
       "too small\n",
-      made,
-      cut,
-      inner,
-      small);
+      made, cut, inner, small);
   ck_assert_int_gt(made, CASES / 8);
   ck_assert_int_gt(cut, made / 4);
   ck_assert_int_gt(inner, made / 8);
@@ -262,66 +238,47 @@ static const struct {
     {"f32[65536,65536]", "f32[65536,65536]", "1,0", 256, 512 << 10},
     {"u8[131072,131072]", "u8[131072,131072]", "1,0", 256, 512 << 10},
     {"u8[1000003,1000033]", "u8[1000033,1000003]", "1,0", 2048, 512 << 10},
-    {"f32[64,64,64,64,16,16]",
-     "f32[16,64,64,16,64,64]",
-     "5,3,1,4,2,0",
-     256,
-     256 << 10},
+    {"f32[64,64,64,64,16,16]", "f32[16,64,64,16,64,64]", "5,3,1,4,2,0", 256, 256 << 10},
     {"f32[8,32768,32768]", "f32[8,32768,32768]", "0,2,1", 256, 1 << 20},
     {"f32[65536,65536]", "bf16[65536,65536]{0,1}", NULL, 256, 512 << 10},
-    {"f32[65535,65533]",
-     "f32[65535,65533]{0,1:T(8,128)fill(zero)}",
-     NULL,
-     256,
-     256 << 10},
+    {"f32[65535,65533]", "f32[65535,65533]{0,1:T(8,128)fill(zero)}", NULL, 256, 256 << 10},
 };
 
 RLO_TABLE_TEST(test_piece_bands__long_transfers, larges) {
   if (test_thresholds_are_low()) {
     return;
   }
-  test_plan_lower(
-      larges[_i].src, larges[_i].dst, larges[_i].permutation, &whole);
+  test_plan_lower(larges[_i].src, larges[_i].dst, larges[_i].permutation, &whole);
   budget.host_bytes = larges[_i].host_mib * MIB;
   expect_ok(make());
-  printf("%s: %" PRId64 " and %" PRId64 " boxes, tiles of %" PRId64 "\n",
-         larges[_i].src,
-         plans[0].num_boxes,
-         plans[1].num_boxes,
-         plans[0].write_run_bytes);
+  printf("%s: %" PRId64 " and %" PRId64 " boxes, tiles of %" PRId64 "\n", larges[_i].src,
+         plans[0].num_boxes, plans[1].num_boxes, plans[0].write_run_bytes);
   ck_assert_int_ge(plans[0].write_run_bytes, larges[_i].run_bytes);
   ck_assert_int_ge(plans[0].read_run_bytes, larges[_i].run_bytes);
   ck_assert_int_ge(plans[1].read_run_bytes, larges[_i].run_bytes);
   ck_assert_int_ge(plans[1].write_run_bytes, larges[_i].run_bytes);
-  ck_assert_int_le(rlo__piece_plan_staging(&plans[0], &budget).bytes,
-                   budget.host_bytes);
-  ck_assert_int_le(rlo__piece_plan_staging(&plans[1], &budget).bytes,
-                   budget.host_bytes);
+  ck_assert_int_le(rlo__piece_plan_staging(&plans[0], &budget).bytes, budget.host_bytes);
+  ck_assert_int_le(rlo__piece_plan_staging(&plans[1], &budget).bytes, budget.host_bytes);
 }
 
 RLO_TEST(test_piece_bands__refusals) {
   test_plan_lower("f32[64,65]", "f32[65,64]", "1,0", &whole);
   budget.is_memory[SRC] = true;
-  expect_refusal(make(),
-                 RLO_UNSUPPORTED,
-                 "two passes gain nothing where a side is in memory");
+  expect_refusal(make(), RLO_UNSUPPORTED, "two passes gain nothing where a side is in memory");
   budget.is_memory[SRC] = false;
   file.granule_bytes = 8;
-  expect_refusal(
-      make(), RLO_UNSUPPORTED, "two passes cannot write granules of 8 bytes");
+  expect_refusal(make(), RLO_UNSUPPORTED, "two passes cannot write granules of 8 bytes");
   file.granule_bytes = 1;
   /* A source that begins within a granule. */
   source.granule_bytes = 8;
   whole.src.base = 1;
   whole.src_bytes += 4;
   budget.host_bytes = 8192;
-  expect_refusal(make(),
-                 RLO_UNSUPPORTED,
+  expect_refusal(make(), RLO_UNSUPPORTED,
                  "two passes cannot read granules of 8 bytes of the source");
   source.granule_bytes = 1;
   budget.host_bytes = 100;
-  expect_refusal(make(),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(make(), RLO_OUT_OF_RANGE,
                  "two passes do not fit into 100 bytes of staging memory, "
                  "9223372036854775807 bytes for a piece and "
                  "9223372036854775807 bytes behind the destination");
@@ -331,8 +288,7 @@ RLO_TEST(test_piece_bands__refusals) {
   begin();
   /* A destination with gaps. */
   test_plan_lower("f32[64,65]", "f32[65,64]{1,0:pad(66,64)}", "1,0", &whole);
-  expect_refusal(make(),
-                 RLO_UNSUPPORTED,
+  expect_refusal(make(), RLO_UNSUPPORTED,
                  "two passes need a problem that writes each byte of the "
                  "destination once, reads none of it and loads no indices");
 }

@@ -56,36 +56,11 @@ static const large larges[] = {
     {"f32[65536,65536]", "f32[65536,65536]", "1,0", 256, 8192, 45000},
     {"f32[65536,65536]", "f32[65536,65536]", NULL, 256, 4 << 20, 32 << 20},
     {"u8[131072,131072]", "u8[131072,131072]", "1,0", 256, 4096, 22000},
-    {"u4[131072,262144]{1,0:E(4)}",
-     "u4[262144,131072]{1,0:E(4)}",
-     "1,0",
-     256,
-     2048,
-     15000},
-    {"f32[4096,64,128,128]",
-     "f32[4096,128,128,64]",
-     "0,2,3,1",
-     256,
-     4 << 20,
-     32 << 20},
-    {"f32[64,64,64,64,16,16]",
-     "f32[16,64,64,16,64,64]",
-     "5,3,1,4,2,0",
-     256,
-     22000,
-     256 << 10},
-    {"bf16[131072,65536]",
-     "bf16[131072,65536]{1,0:T(8,128)(2,1)}",
-     NULL,
-     256,
-     4 << 20,
-     32 << 20},
-    {"f32[65535,65533]",
-     "f32[65535,65533]{0,1:T(8,128)fill(zero)}",
-     NULL,
-     256,
-     24000,
-     128 << 10},
+    {"u4[131072,262144]{1,0:E(4)}", "u4[262144,131072]{1,0:E(4)}", "1,0", 256, 2048, 15000},
+    {"f32[4096,64,128,128]", "f32[4096,128,128,64]", "0,2,3,1", 256, 4 << 20, 32 << 20},
+    {"f32[64,64,64,64,16,16]", "f32[16,64,64,16,64,64]", "5,3,1,4,2,0", 256, 22000, 256 << 10},
+    {"bf16[131072,65536]", "bf16[131072,65536]{1,0:T(8,128)(2,1)}", NULL, 256, 4 << 20, 32 << 20},
+    {"f32[65535,65533]", "f32[65535,65533]{0,1:T(8,128)fill(zero)}", NULL, 256, 24000, 128 << 10},
     {"f32[65536,65536]", "bf16[65536,65536]{0,1}", NULL, 256, 11000, 32000},
 };
 
@@ -96,10 +71,8 @@ static void expect_bytes(void) {
 }
 
 static void expect_budget(void) {
-  ck_assert_int_le(rlo__piece_plan_staging(&plan, &budget).bytes,
-                   budget.host_bytes);
-  ck_assert_int_le(plan.piece_bytes[0] + plan.piece_bytes[1],
-                   budget.piece_bytes);
+  ck_assert_int_le(rlo__piece_plan_staging(&plan, &budget).bytes, budget.host_bytes);
+  ck_assert_int_le(plan.piece_bytes[0] + plan.piece_bytes[1], budget.piece_bytes);
   ck_assert_int_ge(plan.num_pieces, budget.num_slots);
 }
 
@@ -112,17 +85,11 @@ static void expect_quick(const char *what) {
     double seconds = (double)(clock() - start) / (double)CLOCKS_PER_SEC;
     best = seconds < best ? seconds : best;
   }
-  printf("%s: %.2f ms, %" PRId64 " boxes, %" PRId64 " pieces, runs of %" PRId64
-         " and %" PRId64 ", %.1f MiB\n",
-         what,
-         best * 1e3,
-         plan.num_boxes,
-         plan.num_pieces,
-         plan.read_run_bytes,
-         plan.write_run_bytes,
-         (double)rlo__piece_plan_staging(&plan, &budget).bytes / (double)MIB);
-  ck_assert_msg(
-      !TEST_TIMES_COUNT || best < 0.010, "%s: %.1f ms", what, best * 1e3);
+  printf("%s: %.2f ms, %" PRId64 " boxes, %" PRId64 " pieces, runs of %" PRId64 " and %" PRId64
+         ", %.1f MiB\n",
+         what, best * 1e3, plan.num_boxes, plan.num_pieces, plan.read_run_bytes,
+         plan.write_run_bytes, (double)rlo__piece_plan_staging(&plan, &budget).bytes / (double)MIB);
+  ck_assert_msg(!TEST_TIMES_COUNT || best < 0.010, "%s: %.1f ms", what, best * 1e3);
 }
 
 RLO_TABLE_TEST(test_piece_plan__large_files, larges) {
@@ -151,8 +118,7 @@ RLO_TABLE_TEST(test_piece_plan__large_files_and_memory, larges) {
     if (memory == 3) {
       ck_assert_int_eq(rlo__piece_plan_staging(&plan, &budget).bytes, 0);
     } else if (l->host_mib >= 128) {
-      ck_assert_int_ge(memory == 1 ? plan.write_run_bytes : plan.read_run_bytes,
-                       32 * KIB);
+      ck_assert_int_ge(memory == 1 ? plan.write_run_bytes : plan.read_run_bytes, 32 * KIB);
     }
   }
 }
@@ -225,21 +191,18 @@ RLO_TEST(test_piece_plan__a_compressed_chunk_stays_whole) {
 }
 
 RLO_TEST(test_piece_plan__a_source_that_begins_within_a_granule) {
-  test_plan_make(
-      8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
+  test_plan_make(8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
   whole.src.base = 3;
   whole.src_bytes = 200;
   whole.dst_bytes = 100;
   file.granule_bytes = 8;
-  expect_refusal(make(),
-                 RLO_UNSUPPORTED,
+  expect_refusal(make(), RLO_UNSUPPORTED,
                  "the problem cannot be cut at granules of 8 bytes of the "
                  "source and 8 bytes of the destination");
 }
 
 RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
-  test_plan_make(
-      8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
+  test_plan_make(8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
   whole.src_bytes = whole.dst_bytes = 100;
   file.granule_bytes = 8;
   file.bytes = 100;
@@ -248,8 +211,7 @@ RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
   ck_assert_int_gt(plan.num_pieces, 1);
   /* There the last granule has further bytes. */
   file.bytes = 104;
-  expect_refusal(make(),
-                 RLO_UNSUPPORTED,
+  expect_refusal(make(), RLO_UNSUPPORTED,
                  "the problem cannot be cut at granules of 8 bytes of the "
                  "source and 8 bytes of the destination");
 }
@@ -275,8 +237,7 @@ static const shared shareds[] = {
     {"f32[16,16]", "f32[16,16]", "1,0", 4, 1, 64},
 };
 
-RLO_TABLE_TEST(test_piece_plan__equal_pieces_for_devices_that_share_memory,
-               shareds) {
+RLO_TABLE_TEST(test_piece_plan__equal_pieces_for_devices_that_share_memory, shareds) {
   const shared *c = &shareds[_i];
   test_plan_lower(c->src, c->dst, c->permutation, &whole);
   budget.piece_bytes = INT64_MAX;
@@ -315,8 +276,7 @@ RLO_TEST(test_piece_plan__parts_that_all_differ) {
 RLO_TEST(test_piece_plan__refusals) {
   test_plan_lower("f32[64,64]", "f32[64,64]", "1,0", &whole);
   budget.host_bytes = 11;
-  expect_refusal(make(),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(make(), RLO_OUT_OF_RANGE,
                  "the budget is 11 bytes of staging memory; the least that "
                  "suffices is 12");
   budget.host_bytes = 12;
@@ -333,8 +293,7 @@ RLO_TEST(test_piece_plan__a_slice_of_tiles) {
   rlo_chain *chain;
   rlo_problem_list *list;
   expect_ok(rlo_chain_create(&src, &chain));
-  expect_ok(rlo_chain_slice(
-      chain, (int64_t[]){5, 77}, (int64_t[]){19995, 65077}, NULL));
+  expect_ok(rlo_chain_slice(chain, (int64_t[]){5, 77}, (int64_t[]){19995, 65077}, NULL));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
   whole = *rlo_problem_list_get(list, 0);
   rlo_problem_list_release(list);

@@ -31,19 +31,13 @@ static uint8_t wanted[ARENA_BYTES];
 static uint8_t got[ARENA_BYTES];
 
 /* How to repeat what failed. */
-#define AGAIN "; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", case %d"
-#define EXPECT(condition, ...) \
-  ck_assert_msg(condition, __VA_ARGS__, seed, number)
+#define AGAIN                  "; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", case %d"
+#define EXPECT(condition, ...) ck_assert_msg(condition, __VA_ARGS__, seed, number)
 
-static void draw_traits(test_random *random,
-                        int64_t memory_bytes,
-                        rlo_storage_traits *out) {
+static void draw_traits(test_random *random, int64_t memory_bytes, rlo_storage_traits *out) {
   *out = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
-  out->bytes =
-      memory_bytes +
-      (test_random_once_in(random, 3) ? test_random_in(random, 0, 9) : 0);
-  out->granule_bytes =
-      test_random_once_in(random, 16) ? test_random_in(random, 2, 8) : 1;
+  out->bytes = memory_bytes + (test_random_once_in(random, 3) ? test_random_in(random, 0, 9) : 0);
+  out->granule_bytes = test_random_once_in(random, 16) ? test_random_in(random, 2, 8) : 1;
   out->good_read_bytes = test_random_in(random, 1, 64);
   out->good_write_bytes = test_random_in(random, 1, 64);
   out->good_depth = 8;
@@ -56,9 +50,7 @@ static int64_t draw_bytes(test_random *random) {
 /* Draws by number alone, so that a failure names what to run again. */
 static bool draw(void) {
   test_random random = {seed + (uint64_t)number * 7919};
-  if (!test_random_problem(&random,
-                           (test_problem_kind)(number % TEST_PROBLEM_NUM_KINDS),
-                           &whole)) {
+  if (!test_random_problem(&random, (test_problem_kind)(number % TEST_PROBLEM_NUM_KINDS), &whole)) {
     return false;
   }
   for (size_t n = 0; n < ARENA_BYTES; ++n) {
@@ -69,8 +61,7 @@ static bool draw(void) {
   draw_traits(&random, whole.problem.dst_bytes, &traits[DST]);
   budget.host_bytes = draw_bytes(&random);
   budget.alignment_bytes = INT64_C(1) << test_random_in(&random, 0, 6);
-  budget.piece_bytes =
-      test_random_once_in(&random, 2) ? INT64_MAX : draw_bytes(&random);
+  budget.piece_bytes = test_random_once_in(&random, 2) ? INT64_MAX : draw_bytes(&random);
   budget.box_bytes = test_random_once_in(&random, 2)
                          ? INT64_MAX
                          : rlo__max(budget.piece_bytes, draw_bytes(&random));
@@ -81,8 +72,7 @@ static bool draw(void) {
 }
 
 static rlo_status make(void) {
-  return rlo__piece_plan_make(
-      &whole.problem, &traits[SRC], &traits[DST], &budget, &plan);
+  return rlo__piece_plan_make(&whole.problem, &traits[SRC], &traits[DST], &budget, &plan);
 }
 
 /* ----------------------------------------------------------------- executor */
@@ -104,8 +94,7 @@ static struct {
 static rlo__lattice find_lattice(const rlo_problem *part, int side) {
   rlo__lattice lattice;
   bool is_hull;
-  expect_ok(
-      rlo__problem_packing(part, (rlo__problem_side)side, &lattice, &is_hull));
+  expect_ok(rlo__problem_packing(part, (rlo__problem_side)side, &lattice, &is_hull));
   return lattice;
 }
 
@@ -113,14 +102,11 @@ static void count(const rlo__lattice *lattice, int side) {
   done.bytes[side] += rlo__lattice_bytes(lattice);
   done.runs[side].bytes[lattice->run_bytes] += rlo__lattice_bytes(lattice);
   int64_t granule = budget.is_memory[side] ? 1 : traits[side].granule_bytes;
-  bool is_last = lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes == traits[side].bytes;
-  EXPECT(lattice->base_byte % granule == 0 &&
-             (is_last || lattice->run_bytes % granule == 0),
-         "%" PRId64 " bytes at %" PRId64 " in granules of %" PRId64 AGAIN,
-         lattice->run_bytes,
-         lattice->base_byte,
-         granule);
+  bool is_last =
+      lattice->num_dims == 0 && lattice->base_byte + lattice->run_bytes == traits[side].bytes;
+  EXPECT(lattice->base_byte % granule == 0 && (is_last || lattice->run_bytes % granule == 0),
+         "%" PRId64 " bytes at %" PRId64 " in granules of %" PRId64 AGAIN, lattice->run_bytes,
+         lattice->base_byte, granule);
 }
 
 /* That nobody else has packed these bytes. */
@@ -128,11 +114,8 @@ static void take(const rlo__lattice *lattice) {
   static uint8_t times[ARENA_BYTES];
   test_lattice_gather(lattice, done.times, times);
   for (int64_t n = 0; n < rlo__lattice_bytes(lattice); ++n) {
-    EXPECT(times[n] == 0,
-           "byte %" PRId64 " of a footprint at %" PRId64
-           " is in two of them" AGAIN,
-           n,
-           lattice->base_byte);
+    EXPECT(times[n] == 0, "byte %" PRId64 " of a footprint at %" PRId64 " is in two of them" AGAIN,
+           n, lattice->base_byte);
     times[n] = 1;
   }
   test_lattice_scatter(lattice, times, done.times);
@@ -158,11 +141,8 @@ static void run_piece(const rlo__lattice *gathered, void *packed) {
   rlo__lattice inner = find_lattice(&piece, is_dst ? DST : SRC);
   EXPECT(rlo__lattice_bytes(&moved) <= plan.piece_bytes[side] &&
              rlo__lattice_bytes(&inner) <= plan.piece_bytes[1 - side],
-         "a piece of %" PRId64 " and %" PRId64 " bytes; at most %" PRId64
-         " and %" PRId64 AGAIN,
-         rlo__lattice_bytes(&moved),
-         rlo__lattice_bytes(&inner),
-         plan.piece_bytes[side],
+         "a piece of %" PRId64 " and %" PRId64 " bytes; at most %" PRId64 " and %" PRId64 AGAIN,
+         rlo__lattice_bytes(&moved), rlo__lattice_bytes(&inner), plan.piece_bytes[side],
          plan.piece_bytes[1 - side]);
   ++done.pieces;
   count(&moved, side);
@@ -172,13 +152,11 @@ static void run_piece(const rlo__lattice *gathered, void *packed) {
     take(&moved);
   }
   void *own = gather(&moved, is_dst ? src : got);
-  expect_ok(
-      rlo__problem_rebase(&piece, (rlo__problem_side)side, &moved, &piece));
-  rlo_status status =
-      rlo__problem_rebase(&piece, plan.gathered, gathered, &piece);
+  expect_ok(rlo__problem_rebase(&piece, (rlo__problem_side)side, &moved, &piece));
+  rlo_status status = rlo__problem_rebase(&piece, plan.gathered, gathered, &piece);
   EXPECT(status == RLO_OK, "%s" AGAIN, rlo_error_last()->message);
-  status = rlo_problem_run_host_indexed(
-      &piece, is_dst ? own : packed, &whole.indices, is_dst ? packed : own);
+  status = rlo_problem_run_host_indexed(&piece, is_dst ? own : packed, &whole.indices,
+                                        is_dst ? packed : own);
   EXPECT(status == RLO_OK, "%s" AGAIN, rlo_error_last()->message);
   if (is_dst) {
     free(own);
@@ -192,8 +170,7 @@ static void run_box(int64_t n) {
   expect_ok(rlo__piece_plan_box(&plan, n, &box));
   rlo__lattice gathered = find_lattice(&box, is_dst ? DST : SRC);
   EXPECT(rlo__lattice_bytes(&gathered) <= plan.box_bytes[plan.gathered],
-         "a box of %" PRId64 " bytes; at most %" PRId64 AGAIN,
-         rlo__lattice_bytes(&gathered),
+         "a box of %" PRId64 " bytes; at most %" PRId64 AGAIN, rlo__lattice_bytes(&gathered),
          plan.box_bytes[plan.gathered]);
   ++done.boxes;
   count(&gathered, is_dst ? DST : SRC);
@@ -212,44 +189,31 @@ static void run_box(int64_t n) {
 /* Runs of this length are moved, if anything is. */
 static void expect_runs(int side, int64_t reported) {
   EXPECT(done.bytes[side] == 0 || done.runs[side].bytes[reported] > 0,
-         "no runs of %" PRId64 " bytes on side %d" AGAIN,
-         reported,
-         side);
+         "no runs of %" PRId64 " bytes on side %d" AGAIN, reported, side);
 }
 
 static void expect_plan(void) {
-  EXPECT(
-      rlo__piece_plan_staging(&plan, &budget).bytes <= budget.host_bytes &&
-          plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes &&
-          (budget.is_memory[plan.gathered] ||
-           plan.box_bytes[plan.gathered] <= budget.box_bytes),
-      "the plan takes %" PRId64 " bytes of %" PRId64 AGAIN,
-      rlo__piece_plan_staging(&plan, &budget).bytes,
-      budget.host_bytes);
+  EXPECT(rlo__piece_plan_staging(&plan, &budget).bytes <= budget.host_bytes &&
+             plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes &&
+             (budget.is_memory[plan.gathered] || plan.box_bytes[plan.gathered] <= budget.box_bytes),
+         "the plan takes %" PRId64 " bytes of %" PRId64 AGAIN,
+         rlo__piece_plan_staging(&plan, &budget).bytes, budget.host_bytes);
   memset(&done, 0, sizeof done);
   memcpy(wanted, before, sizeof wanted);
   memcpy(got, before, sizeof got);
-  expect_ok(rlo_problem_run_host_indexed(
-      &whole.problem, src, &whole.indices, wanted));
+  expect_ok(rlo_problem_run_host_indexed(&whole.problem, src, &whole.indices, wanted));
   for (int64_t n = 0; n < plan.num_boxes; ++n) {
     run_box(n);
   }
   EXPECT(memcmp(got, wanted, sizeof got) == 0, "other bytes" AGAIN);
-  EXPECT(done.pieces == plan.num_pieces,
-         "%" PRId64 " pieces, planned %" PRId64 AGAIN,
-         done.pieces,
+  EXPECT(done.pieces == plan.num_pieces, "%" PRId64 " pieces, planned %" PRId64 AGAIN, done.pieces,
          plan.num_pieces);
   bool is_counted = done.pieces < rlo__thresholds.service_tally_regions / 2;
-  EXPECT((is_counted ? done.bytes[SRC] == plan.bytes_read
-                     : done.bytes[SRC] <= plan.bytes_read) &&
+  EXPECT((is_counted ? done.bytes[SRC] == plan.bytes_read : done.bytes[SRC] <= plan.bytes_read) &&
              (is_counted ? done.bytes[DST] == plan.bytes_written
                          : done.bytes[DST] <= plan.bytes_written),
-         "%" PRId64 " and %" PRId64 " bytes moved, planned %" PRId64
-         " and %" PRId64 AGAIN,
-         done.bytes[SRC],
-         done.bytes[DST],
-         plan.bytes_read,
-         plan.bytes_written);
+         "%" PRId64 " and %" PRId64 " bytes moved, planned %" PRId64 " and %" PRId64 AGAIN,
+         done.bytes[SRC], done.bytes[DST], plan.bytes_read, plan.bytes_written);
   if (is_counted) {
     expect_runs(SRC, plan.read_run_bytes);
     expect_runs(DST, plan.write_run_bytes);
@@ -272,8 +236,7 @@ static void expect_least(void) {
   int64_t least = least_of_message();
   EXPECT(least > *limit, "%" PRId64 " does not suffice" AGAIN, least);
   *limit = least - 1;
-  EXPECT(make() == RLO_OUT_OF_RANGE && least_of_message() == least,
-         "%" PRId64 " suffices" AGAIN,
+  EXPECT(make() == RLO_OUT_OF_RANGE && least_of_message() == least, "%" PRId64 " suffices" AGAIN,
          *limit);
   *limit = least;
   budget.box_bytes = rlo__max(budget.box_bytes, budget.piece_bytes);
@@ -304,10 +267,8 @@ RLO_TEST(test_piece_plan_random__the_effect_of_the_whole) {
     }
     if (status == RLO_UNSUPPORTED) {
       bool is_shared = strstr(rlo_error_last()->message, "each other") != NULL;
-      EXPECT(is_shared || traits[SRC].granule_bytes > 1 ||
-                 traits[DST].granule_bytes > 1,
-             "%s" AGAIN,
-             rlo_error_last()->message);
+      EXPECT(is_shared || traits[SRC].granule_bytes > 1 || traits[DST].granule_bytes > 1,
+             "%s" AGAIN, rlo_error_last()->message);
       refused += is_shared;
       continue;
     }
@@ -326,12 +287,7 @@ RLO_TEST(test_piece_plan_random__the_effect_of_the_whole) {
   printf(
       "%d plans, %d cut, %d on two levels, %d by source; %d least budgets, %d "
       "refused\n",
-      plans,
-      cut,
-      nested,
-      by_src,
-      least,
-      refused);
+      plans, cut, nested, by_src, least, refused);
   ck_assert_int_gt(plans, CASES / 2);
   ck_assert_int_gt(cut, plans / 3);
   ck_assert_int_gt(nested, plans / 20);

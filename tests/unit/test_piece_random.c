@@ -29,9 +29,8 @@ static uint8_t wanted[ARENA_BYTES];
 static uint8_t got[ARENA_BYTES];
 
 /* How to repeat what failed. */
-#define AGAIN "; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", case %d"
-#define EXPECT(condition, ...) \
-  ck_assert_msg(condition, __VA_ARGS__, seed, number)
+#define AGAIN                  "; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", case %d"
+#define EXPECT(condition, ...) ck_assert_msg(condition, __VA_ARGS__, seed, number)
 
 /* Floats of many magnitudes, so that the order of a sum is seen; other types
  * take any bits. */
@@ -54,8 +53,7 @@ static bool draw(void) {
     static const int32_t widths[] = {0, 16, 128};
     rlo_problem canonical = whole.problem;
     /* Forms where two guarded points have one cell are left out. */
-    if (rlo_problem_canonicalize(
-            &canonical, widths[test_random_in(&random, 0, 2)], NULL, NULL) ==
+    if (rlo_problem_canonicalize(&canonical, widths[test_random_in(&random, 0, 2)], NULL, NULL) ==
         RLO_OK) {
       whole.problem = canonical;
     }
@@ -66,8 +64,7 @@ static bool draw(void) {
 }
 
 static void run(const rlo_problem *problem, const void *from, void *to) {
-  rlo_status status =
-      rlo_problem_run_host_indexed(problem, from, &whole.indices, to);
+  rlo_status status = rlo_problem_run_host_indexed(problem, from, &whole.indices, to);
   EXPECT(status == RLO_OK, "%s" AGAIN, rlo_error_last()->message);
 }
 
@@ -75,8 +72,7 @@ static void run(const rlo_problem *problem, const void *from, void *to) {
 
 /* False, with a sum, if the cut is refused. */
 static bool run_piece(const int64_t *begins, const int64_t *ends) {
-  rlo_status status =
-      rlo__problem_restrict_box(&whole.problem, begins, ends, &piece);
+  rlo_status status = rlo__problem_restrict_box(&whole.problem, begins, ends, &piece);
   if (status == RLO_UNSUPPORTED && rlo_problem_is_sum(&whole.problem)) {
     return false;
   }
@@ -86,10 +82,8 @@ static bool run_piece(const int64_t *begins, const int64_t *ends) {
 }
 
 static void expect_whole(int32_t axis, int64_t cut) {
-  EXPECT(memcmp(got, wanted, sizeof got) == 0,
-         "axis %d cut at %" PRId64 " gives other bytes" AGAIN,
-         axis,
-         cut);
+  EXPECT(memcmp(got, wanted, sizeof got) == 0, "axis %d cut at %" PRId64 " gives other bytes" AGAIN,
+         axis, cut);
 }
 
 /* True if the axis could be cut. */
@@ -221,8 +215,7 @@ static int64_t trace(rlo__problem_side side) {
       continue;
     }
     int64_t first =
-        bits * test_walk_value(
-                   &walk, is_src ? &traced.problem.src : &traced.problem.dst);
+        bits * test_walk_value(&walk, is_src ? &traced.problem.src : &traced.problem.dst);
     for (int64_t b = first; b < first + bits; ++b) {
       count += (touched[b / 8] >> b % 8 & 1) == 0;
       touched[b / 8] = (uint8_t)(touched[b / 8] | 1 << b % 8);
@@ -240,23 +233,16 @@ static struct {
 /* That the bytes of a piece are those touched, or more, but not more than those
  * of the whole. */
 static void expect_bytes(int64_t src_bits, int64_t dst_bits) {
-  bool reads_cells =
-      piece.update == RLO_UPDATE_COMBINE && test_accumulates(&piece.arithmetic);
+  bool reads_cells = piece.update == RLO_UPDATE_COMBINE && test_accumulates(&piece.arithmetic);
   int64_t written = (dst_bits + 7) / 8;
   int64_t read = (src_bits + 7) / 8 + (reads_cells ? written : 0);
   const int64_t counted[] = {piece.read_bytes, piece.written_bytes};
   const int64_t least[] = {read, written};
-  const int64_t most[] = {whole.problem.read_bytes,
-                          whole.problem.written_bytes};
+  const int64_t most[] = {whole.problem.read_bytes, whole.problem.written_bytes};
   for (int k = 0; k < 2; ++k) {
-    EXPECT(counted[k] <= most[k] &&
-               (counted[k] >= least[k] || counted[k] == most[k]),
-           "%s %" PRId64 " bytes, %" PRId64 " touched, %" PRId64
-           " by the whole" AGAIN,
-           k == 0 ? "reads" : "writes",
-           counted[k],
-           least[k],
-           most[k]);
+    EXPECT(counted[k] <= most[k] && (counted[k] >= least[k] || counted[k] == most[k]),
+           "%s %" PRId64 " bytes, %" PRId64 " touched, %" PRId64 " by the whole" AGAIN,
+           k == 0 ? "reads" : "writes", counted[k], least[k], most[k]);
     ++seen.byte_counts;
     seen.exact_byte_counts += counted[k] == least[k];
   }
@@ -264,25 +250,18 @@ static void expect_bytes(int64_t src_bits, int64_t dst_bits) {
 
 /* That a lattice is well formed, inside of the memory, and holds what is
  * touched: each byte, and if it is exact no other. */
-static int64_t expect_lattice(const rlo__lattice *lattice,
-                              rlo__problem_side side) {
+static int64_t expect_lattice(const rlo__lattice *lattice, rlo__problem_side side) {
   int64_t memory = bytes_of(&piece, side);
   int64_t span = lattice->run_bytes;
   for (int32_t d = lattice->num_dims - 1; d >= 0; --d) {
-    EXPECT(lattice->extents[d] > 1 &&
-               (span == lattice->run_bytes ? lattice->strides[d] > span
-                                           : lattice->strides[d] >= span),
-           "dim %d of stride %" PRId64 " in a span of %" PRId64 AGAIN,
-           d,
-           lattice->strides[d],
-           span);
+    EXPECT(
+        lattice->extents[d] > 1 &&
+            (span == lattice->run_bytes ? lattice->strides[d] > span : lattice->strides[d] >= span),
+        "dim %d of stride %" PRId64 " in a span of %" PRId64 AGAIN, d, lattice->strides[d], span);
     span += lattice->strides[d] * (lattice->extents[d] - 1);
   }
   EXPECT(lattice->base_byte >= 0 && lattice->base_byte + span <= memory,
-         "%" PRId64 " bytes at %" PRId64 " of %" PRId64 AGAIN,
-         span,
-         lattice->base_byte,
-         memory);
+         "%" PRId64 " bytes at %" PRId64 " of %" PRId64 AGAIN, span, lattice->base_byte, memory);
   static uint8_t is_held[ARENA_BYTES];
   static uint8_t ones[ARENA_BYTES];
   memset(is_held, 0, sizeof is_held);
@@ -291,19 +270,14 @@ static int64_t expect_lattice(const rlo__lattice *lattice,
   ck_assert_int_eq(bytes, rlo__lattice_bytes(lattice));
   int64_t bits = trace(side);
   for (int64_t b = 0; b < memory; ++b) {
-    EXPECT(touched[b] == 0 || is_held[b],
-           "%s byte %" PRId64 " is touched" AGAIN,
-           side == RLO__SIDE_SOURCE ? "source" : "destination",
-           b);
+    EXPECT(touched[b] == 0 || is_held[b], "%s byte %" PRId64 " is touched" AGAIN,
+           side == RLO__SIDE_SOURCE ? "source" : "destination", b);
     EXPECT(!lattice->is_exact || !is_held[b] || touched[b] == 0xff,
            "%s byte %" PRId64 " is not touched" AGAIN,
-           side == RLO__SIDE_SOURCE ? "source" : "destination",
-           b);
+           side == RLO__SIDE_SOURCE ? "source" : "destination", b);
   }
   EXPECT(!lattice->is_exact || bits == 8 * bytes,
-         "%" PRId64 " bits touched of %" PRId64 " bytes" AGAIN,
-         bits,
-         bytes);
+         "%" PRId64 " bits touched of %" PRId64 " bytes" AGAIN, bits, bytes);
   ++seen.footprints;
   seen.exact += lattice->is_exact;
   seen.with_dims += lattice->num_dims > 0;
@@ -354,9 +328,7 @@ static void expect_piece(void) {
   memcpy(got, before, sizeof got);
   expect_rebased(&from, &to);
   EXPECT(memcmp(got, wanted, sizeof got) == 0,
-         "packed memory of %d and %d dims gives other bytes" AGAIN,
-         from.num_dims,
-         to.num_dims);
+         "packed memory of %d and %d dims gives other bytes" AGAIN, from.num_dims, to.num_dims);
 }
 
 RLO_TEST(test_piece_random__packed_memory_of_the_footprint) {
@@ -378,8 +350,7 @@ RLO_TEST(test_piece_random__packed_memory_of_the_footprint) {
         g.part[a] = (int32_t)test_random_in(&random, 0, 2);
       }
       next_box(&g, begins, ends);
-      if (rlo__problem_restrict_box(&whole.problem, begins, ends, &piece) ==
-          RLO_OK) {
+      if (rlo__problem_restrict_box(&whole.problem, begins, ends, &piece) == RLO_OK) {
         expect_piece();
       }
     }
@@ -387,11 +358,7 @@ RLO_TEST(test_piece_random__packed_memory_of_the_footprint) {
   printf(
       "%d footprints, %d exact, %d with dims, %d packed as hulls; "
       "%d of %d byte counts exact\n",
-      seen.footprints,
-      seen.exact,
-      seen.with_dims,
-      seen.hulls,
-      seen.exact_byte_counts,
+      seen.footprints, seen.exact, seen.with_dims, seen.hulls, seen.exact_byte_counts,
       seen.byte_counts);
   ck_assert_int_gt(seen.exact, seen.footprints / 2);
   ck_assert_int_gt(seen.with_dims, seen.footprints / 20);

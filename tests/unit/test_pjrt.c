@@ -11,11 +11,8 @@
 #define ALL     RLO_AVAILABLE_ALL
 #define UNKNOWN RLO_AVAILABLE_UNKNOWN
 
-static rlo_pjrt_layout tiled(const int64_t *minor_to_major,
-                             size_t rank,
-                             const int64_t *tile_dims,
-                             const size_t *tile_dim_sizes,
-                             size_t num_tiles) {
+static rlo_pjrt_layout tiled(const int64_t *minor_to_major, size_t rank, const int64_t *tile_dims,
+                             const size_t *tile_dim_sizes, size_t num_tiles) {
   rlo_pjrt_layout layout;
   memset(&layout, 0, sizeof layout);
   layout.struct_size = sizeof layout;
@@ -69,9 +66,7 @@ RLO_TEST(test_pjrt__reads_tiles) {
   const size_t sizes[] = {3, 3};
   rlo_pjrt_layout layout = tiled(minor_to_major, 3, tile_dims, sizes, 2);
   rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
-  ck_assert_int_eq(
-      rlo_shape_from_pjrt(RLO_DTYPE_BF16, dims, 3, &layout, UNKNOWN, &view),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_pjrt(RLO_DTYPE_BF16, dims, 3, &layout, UNKNOWN, &view), RLO_OK);
   expect_shape(&view, "bf16[4,300,20]{2,0,1:T(*,8,128)(*,2,1)}");
   ck_assert_int_eq(view.offset_bytes, 0);
 }
@@ -80,17 +75,13 @@ RLO_TEST(test_pjrt__reads_strides) {
   const int64_t dims[] = {3, 4};
   rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   rlo_pjrt_layout layout = strided((const int64_t[]){4, 12}, 2);
-  ck_assert_int_eq(
-      rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, UNKNOWN, &view),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, UNKNOWN, &view), RLO_OK);
   expect_shape(&view, "f32[3,4]{0,1}");
   layout = strided((const int64_t[]){32, 4}, 2);
-  ck_assert_int_eq(
-      rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, 96, &view), RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, 96, &view), RLO_OK);
   expect_shape(&view, "f32[3,4]{1,0:pad(3,8)fill(unknown)}");
   layout = strided((const int64_t[]){-16, 4}, 2);
-  ck_assert_int_eq(
-      rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, ALL, &view), RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, ALL, &view), RLO_OK);
   expect_shape(&view, "f32[3,4]{:strides(-4,1)offset(8)}");
   ck_assert_int_eq(view.offset_bytes, -32);
 }
@@ -98,14 +89,10 @@ RLO_TEST(test_pjrt__reads_strides) {
 RLO_TEST(test_pjrt__null_is_row_major) {
   rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   ck_assert_int_eq(
-      rlo_shape_from_pjrt(
-          RLO_DTYPE_F32, (const int64_t[]){3, 4}, 2, NULL, UNKNOWN, &view),
-      RLO_OK);
+      rlo_shape_from_pjrt(RLO_DTYPE_F32, (const int64_t[]){3, 4}, 2, NULL, UNKNOWN, &view), RLO_OK);
   expect_shape(&view, "f32[3,4]{1,0}");
   rlo_pjrt_layout layout = tiled(NULL, 0, NULL, NULL, 0);
-  ck_assert_int_eq(
-      rlo_shape_from_pjrt(RLO_DTYPE_F32, NULL, 0, &layout, UNKNOWN, &view),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_pjrt(RLO_DTYPE_F32, NULL, 0, &layout, UNKNOWN, &view), RLO_OK);
   expect_shape(&view, "f32[]");
 }
 
@@ -178,10 +165,8 @@ RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
   rlo_pjrt_view view;
   memset(&view, 0x5a, sizeof view);
   view.struct_size = sizeof view;
-  ck_assert_int_eq(
-      rlo_shape_from_pjrt(dtype, dims, rank, &strides, UNKNOWN, &view), RLO_OK);
-  ck_assert_int_eq(
-      rlo_shape_from_pjrt(dtype, dims, rank, &layout, UNKNOWN, &view), RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_pjrt(dtype, dims, rank, &strides, UNKNOWN, &view), RLO_OK);
+  ck_assert_int_eq(rlo_shape_from_pjrt(dtype, dims, rank, &layout, UNKNOWN, &view), RLO_OK);
   const rlo_pjrt_view before = view;
   switch (_i) {
     case STRUCT_SMALL:
@@ -260,8 +245,7 @@ RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
   }
   bool is_strided = _i == STRIDES_SMALL || _i >= STRIDES_NULL;
   ck_assert_int_eq(
-      rlo_shape_from_pjrt(
-          dtype, dims, rank, is_strided ? &strides : &layout, UNKNOWN, &view),
+      rlo_shape_from_pjrt(dtype, dims, rank, is_strided ? &strides : &layout, UNKNOWN, &view),
       fault_statuses[_i]);
   ck_assert_mem_eq(&view, &before, sizeof view);
 }
@@ -271,9 +255,7 @@ static const struct {
   rlo_pjrt_layout_type type;
   rlo_status status;
 } not_written[] = {
-    {"f32[3,5]{1,0:pad(4,8)fill(zero)}",
-     RLO_PJRT_LAYOUT_TILED,
-     RLO_UNSUPPORTED},
+    {"f32[3,5]{1,0:pad(4,8)fill(zero)}", RLO_PJRT_LAYOUT_TILED, RLO_UNSUPPORTED},
     {"f32[3,5]{1,0:T(2,2)L(64)}", RLO_PJRT_LAYOUT_TILED, RLO_UNSUPPORTED},
     {"s4[3,5]{1,0:E(4)}", RLO_PJRT_LAYOUT_TILED, RLO_UNSUPPORTED},
     {"f32[3,5]{1,0:SC(0:2)}", RLO_PJRT_LAYOUT_TILED, RLO_UNSUPPORTED},
@@ -287,23 +269,18 @@ static const struct {
 RLO_TABLE_TEST(test_pjrt__does_not_write_what_it_cannot_say, not_written) {
   rlo_status expected = not_written[_i].status;
   rlo_shape shape;
-  ck_assert_int_eq(
-      rlo_shape_parse(
-          not_written[_i].shape, strlen(not_written[_i].shape), &shape),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(not_written[_i].shape, strlen(not_written[_i].shape), &shape),
+                   RLO_OK);
   rlo_pjrt_export out;
   memset(&out, 0x5a, sizeof out);
   out.struct_size = sizeof out;
   const rlo_pjrt_export before = out;
-  ck_assert_int_eq(rlo_shape_to_pjrt(&shape, not_written[_i].type, &out),
-                   expected);
+  ck_assert_int_eq(rlo_shape_to_pjrt(&shape, not_written[_i].type, &out), expected);
   ck_assert_mem_eq(&out, &before, sizeof out);
 }
 
 /* Whatever is written means the same when it is read. */
-static void expect_round_trip(const rlo_shape *shape,
-                              rlo_pjrt_layout_type type,
-                              int32_t *count) {
+static void expect_round_trip(const rlo_shape *shape, rlo_pjrt_layout_type type, int32_t *count) {
   rlo_pjrt_export out = RLO_PJRT_EXPORT_INIT;
   rlo_status status = rlo_shape_to_pjrt(shape, type, &out);
   if (status != RLO_OK) {
@@ -313,18 +290,15 @@ static void expect_round_trip(const rlo_shape *shape,
   ++*count;
   rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   ck_assert_int_eq(
-      rlo_shape_from_pjrt(
-          shape->dtype, shape->dims, shape->rank, &out.layout, ALL, &view),
-      RLO_OK);
-  int64_t offset_elems = (out.offset_bytes + view.offset_bytes) /
-                         (rlo_dtype_storage_bits(shape->dtype) / 8);
+      rlo_shape_from_pjrt(shape->dtype, shape->dims, shape->rank, &out.layout, ALL, &view), RLO_OK);
+  int64_t offset_elems =
+      (out.offset_bytes + view.offset_bytes) / (rlo_dtype_storage_bits(shape->dtype) / 8);
   int64_t index[RLO_MAX_RANK] = {0};
   do {
     int64_t slot;
     int64_t read_slot;
     ck_assert_int_eq(rlo_index_to_linear(shape, index, &slot), RLO_OK);
-    ck_assert_int_eq(rlo_index_to_linear(&view.shape, index, &read_slot),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_index_to_linear(&view.shape, index, &read_slot), RLO_OK);
     ck_assert_int_eq(slot, offset_elems + read_slot);
   } while (rlo_index_bump(shape, index));
   if (type == RLO_PJRT_LAYOUT_TILED) {
@@ -346,8 +320,8 @@ RLO_TEST(test_pjrt__round_trips) {
     for (int32_t k = 0; k < rank; ++k) {
       dims[k] = test_random_in(&random, 1, 4);
     }
-    rlo_shape shape = test_random_shape(
-        &random, RLO_DTYPE_S16, dims, rank, TEST_ALL | TEST_BROADCAST);
+    rlo_shape shape =
+        test_random_shape(&random, RLO_DTYPE_S16, dims, rank, TEST_ALL | TEST_BROADCAST);
     if (shape.layout.kind == RLO_LAYOUT_DENSE) {
       shape.layout.fill = RLO_FILL_UNKNOWN;
     }

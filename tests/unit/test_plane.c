@@ -13,19 +13,15 @@ static void begin(const char *src, const char *dst) {
   test_plan_lower(src, dst, NULL, &problem);
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
   rlo_device_info device = {.device_class = RLO_DEVICE_CLASS_CPU};
-  rlo__family_query request = {.problem = &problem,
-                               .device = &device,
-                               .src_alignment_bytes = 4,
-                               .dst_alignment_bytes = 4};
+  rlo__family_query request = {
+      .problem = &problem, .device = &device, .src_alignment_bytes = 4, .dst_alignment_bytes = 4};
   rlo__geometry geometry = rlo__geometry_of(&request);
   ck_assert(rlo__plane_find(&problem, &geometry, &plane, NULL));
   rlo__sides_init(&problem, &plane, &a, &b);
 }
 
 /** The same position by the axes of a side and by counting. */
-static void expect_side(const rlo__side *side,
-                        const rlo_form *along,
-                        const rlo_form *across) {
+static void expect_side(const rlo__side *side, const rlo_form *along, const rlo_form *across) {
   int64_t extent = 1;
   for (int32_t n = 0; n < side->num_levels; ++n) {
     int32_t axis = side->axes[n];

@@ -32,8 +32,7 @@ RLO_TEST(test_planner__devices_without_doubles_say_so) {
 }
 
 RLO_TEST(test_planner__takes_the_family_that_is_forced) {
-  test_plan_lower(
-      "f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "gather", 0, 0), RLO_OK);
   ck_assert_str_eq(plan.choice.family->name, "gather");
   ck_assert_str_eq(plan.launch.kernel_file, "gather");
@@ -44,11 +43,10 @@ RLO_TEST(test_planner__takes_the_family_that_is_forced) {
 RLO_TEST(test_planner__lists_the_families_for_an_unknown_one) {
   test_plan_lower("f32[2]{0}", "f32[2]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "tiles", 0, 0), RLO_NOT_FOUND);
-  ck_assert_str_eq(
-      rlo_error_last()->message,
-      "no kernel family of class CPU is called \"tiles\"; there "
-      "are copy, rows, skinny, tile, packed, gather, gather_rows, "
-      "bits, compute_rows, compute_tile, compute_sum, segment_sum, compute");
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "no kernel family of class CPU is called \"tiles\"; there "
+                   "are copy, rows, skinny, tile, packed, gather, gather_rows, "
+                   "bits, compute_rows, compute_tile, compute_sum, segment_sum, compute");
 }
 
 RLO_TEST(test_planner__an_empty_problem_needs_no_family) {
@@ -61,8 +59,7 @@ RLO_TEST(test_planner__an_empty_problem_needs_no_family) {
 }
 
 RLO_TEST(test_planner__moves_units_below_a_byte) {
-  test_plan_lower(
-      "s4[3,5]{1,0:E(4)}", "s4[3,5]{0,1:E(4)}", NULL, &plan.problem);
+  test_plan_lower("s4[3,5]{1,0:E(4)}", "s4[3,5]{0,1:E(4)}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_str_eq(plan.choice.family->name, "bits");
   ck_assert_int_eq(plan.problem.unit_bits, 4);
@@ -77,8 +74,7 @@ RLO_TEST(test_planner__moves_units_below_a_byte) {
   test_plan_lower("f32[3]{0}", "f32[3]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "bits", 4, 4), RLO_UNSUPPORTED);
   /* Pairs that stay together are bytes. */
-  test_plan_lower(
-      "s4[3,5,2]{2,1,0:E(4)}", "s4[3,5,2]{2,0,1:E(4)}", NULL, &plan.problem);
+  test_plan_lower("s4[3,5,2]{2,1,0:E(4)}", "s4[3,5,2]{2,0,1:E(4)}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(plan.problem.unit_bits, 8);
 }
@@ -94,8 +90,7 @@ RLO_TEST(test_planner__finds_no_points_where_axes_overlap) {
     test_plan_make(4, 2, extents, src_strides, dst_strides, &plan.problem);
     rlo_status status = test_plan_try(&plan, "bits", 0, 0);
     ck_assert_int_eq(status, outer[n] <= 4 ? RLO_UNSUPPORTED : RLO_OK);
-    ck_assert(status == RLO_OK ||
-              strstr(rlo_error_last()->message, "overlap") != NULL);
+    ck_assert(status == RLO_OK || strstr(rlo_error_last()->message, "overlap") != NULL);
   }
 }
 
@@ -110,11 +105,8 @@ RLO_TEST(test_planner__rows_of_packed_elements_share_no_byte) {
     test_plan_make(4, 3, extents, src_strides, dst_strides, &plan.problem);
     plan.problem.dst.base = 1;
     ck_assert_int_eq(test_plan_try(&plan, "bits", 0, 0), RLO_OK);
-    const char *rows =
-        more == 0 ? "4 bits, 1 rows of 83" : "4 bits, 6 rows of 2";
-    ck_assert_msg(strstr(plan.launch.parameters, rows) != NULL,
-                  "%s",
-                  plan.launch.parameters);
+    const char *rows = more == 0 ? "4 bits, 1 rows of 83" : "4 bits, 6 rows of 2";
+    ck_assert_msg(strstr(plan.launch.parameters, rows) != NULL, "%s", plan.launch.parameters);
   }
 }
 
@@ -127,18 +119,16 @@ RLO_TEST(test_planner__repacks_integers_of_whole_bytes) {
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
   test_plan_lower("f32[30]{0:E(64)}", "f32[30]", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
-  ck_assert_str_eq(
-      rlo_error_last()->message,
-      "f32 in elements of 64 bits cannot move to elements of 32: devices "
-      "would not keep the bits of a NaN; the host reference runs "
-      "it");
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "f32 in elements of 64 bits cannot move to elements of 32: devices "
+                   "would not keep the bits of a NaN; the host reference runs "
+                   "it");
   test_plan_lower("c64[30]{0:E(128)}", "c128[30]", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
-  ck_assert_str_eq(
-      rlo_error_last()->message,
-      "c64 in elements of 128 bits to c128 in 128; devices compute "
-      "complex numbers of their own size; the host reference runs "
-      "it");
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "c64 in elements of 128 bits to c128 in 128; devices compute "
+                   "complex numbers of their own size; the host reference runs "
+                   "it");
 }
 
 RLO_TEST(test_planner__cuts_units_of_odd_sizes) {
@@ -157,8 +147,7 @@ RLO_TEST(test_planner__cuts_units_of_odd_sizes) {
   test_plan_run(&plan);
   ck_assert_int_eq(plan.problem.num_axes, 1);
   /* A fill with different parts is written unit by unit. */
-  test_plan_lower(
-      "u8[5]{0:E(24)}", "u8[5]{0:E(24)pad(7)fill(one)}", NULL, &plan.problem);
+  test_plan_lower("u8[5]{0:E(24)}", "u8[5]{0:E(24)pad(7)fill(one)}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_str_eq(plan.choice.family->name, "bits");
   ck_assert_int_eq(plan.problem.unit_bits, 24);
@@ -174,8 +163,7 @@ RLO_TEST(test_planner__cuts_units_no_wider_than_the_alignment) {
       test_plan_make(96, 1, extents, one, one, &plan.problem);
       ck_assert_int_eq(test_plan_try(&plan, NULL, 16, alignment), RLO_OK);
       ck_assert_str_eq(plan.choice.family->name, "copy");
-      ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_UNIT_BYTES"),
-                       alignment);
+      ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_UNIT_BYTES"), alignment);
     }
   }
 }
@@ -183,8 +171,7 @@ RLO_TEST(test_planner__cuts_units_no_wider_than_the_alignment) {
 RLO_TEST(test_planner__does_not_compute_with_units_below_a_byte) {
   const rlo_shape src = test_shape_of("s4[6]{0:E(4)}");
   const rlo_shape dst = test_shape_of("s8[6]");
-  ck_assert_int_eq(rlo_relayout_combine(&src, &dst, NULL, NULL, &plan.problem),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_relayout_combine(&src, &dst, NULL, NULL, &plan.problem), RLO_OK);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the problem computes with units of 4 bits; devices compute "
@@ -233,18 +220,12 @@ RLO_TEST(test_planner__checks_options) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.device_class = (rlo_device_class)7;
   ck_assert_int_eq(
-      test_plan_choose(
-          &plan.problem, &plan.device, &options, 0, 0, NULL, &plan.launch),
+      test_plan_choose(&plan.problem, &plan.device, &options, 0, 0, NULL, &plan.launch),
       RLO_INVALID_ARGUMENT);
   options.device_class = RLO_DEVICE_CLASS_GPU;
-  ck_assert_int_eq(test_plan_choose(&plan.problem,
-                                    &plan.device,
-                                    &options,
-                                    0,
-                                    0,
-                                    &plan.choice,
-                                    &plan.launch),
-                   RLO_OK);
+  ck_assert_int_eq(
+      test_plan_choose(&plan.problem, &plan.device, &options, 0, 0, &plan.choice, &plan.launch),
+      RLO_OK);
   ck_assert_int_eq(plan.choice.family->device_class, RLO_DEVICE_CLASS_GPU);
 
   static const struct {
@@ -259,8 +240,7 @@ RLO_TEST(test_planner__checks_options) {
   for (size_t n = 0; n < sizeof measures / sizeof measures[0]; ++n) {
     options.measure_seconds = measures[n].seconds;
     ck_assert_int_eq(
-        test_plan_choose(
-            &plan.problem, &plan.device, &options, 0, 0, NULL, &plan.launch),
+        test_plan_choose(&plan.problem, &plan.device, &options, 0, 0, NULL, &plan.launch),
         measures[n].status);
   }
 }
@@ -279,16 +259,10 @@ RLO_TEST(test_planner__same_problem_same_plan) {
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    test_random_pair(&random,
-                     RLO_DTYPE_F32,
-                     (int32_t)test_random_in(&random, 0, 6),
-                     4000,
-                     &src,
-                     &dst,
-                     permutation);
+    test_random_pair(&random, RLO_DTYPE_F32, (int32_t)test_random_in(&random, 0, 6), 4000, &src,
+                     &dst, permutation);
     static rlo_problem other;
-    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &plan.problem),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &plan.problem), RLO_OK);
     other = plan.problem;
     /* Nothing of what was there before is left. */
     memset(plan.launch.few_numbers, 0x55, sizeof plan.launch.few_numbers);
@@ -297,35 +271,25 @@ RLO_TEST(test_planner__same_problem_same_plan) {
     if (plan.choice.family == NULL) {
       continue;
     }
-    ck_assert_int_eq(
-        test_plan_choose(&other, &plan.device, NULL, 0, 0, NULL, &launch2),
-        RLO_OK);
+    ck_assert_int_eq(test_plan_choose(&other, &plan.device, NULL, 0, 0, NULL, &launch2), RLO_OK);
     ck_assert(rlo__launch_equal(&plan.launch, &launch2));
-    ck_assert_mem_eq(
-        plan.launch.parameters, launch2.parameters, sizeof launch2.parameters);
-    ck_assert_uint_eq(plan.launch.global_size[0] % plan.launch.local_size[0],
-                      0);
+    ck_assert_mem_eq(plan.launch.parameters, launch2.parameters, sizeof launch2.parameters);
+    ck_assert_uint_eq(plan.launch.global_size[0] % plan.launch.local_size[0], 0);
     ck_assert_uint_gt(plan.launch.global_size[0], 0);
   }
 }
 
 /* What a family may say of a problem that another one runs faster: anything
  * that does not exceed that. */
-static void expect_bounded(const rlo__family *family,
-                           rlo__family_query *query,
-                           double to_beat,
+static void expect_bounded(const rlo__family *family, rlo__family_query *query, double to_beat,
                            int32_t *inout_num_cut) {
   query->to_beat = 0.0;
   double exact = family->judge(query, NULL);
   query->to_beat = to_beat;
   double bounded = family->judge(query, NULL);
   if (exact > to_beat) {
-    ck_assert_msg(bounded >= exact && bounded <= exact,
-                  "%s: %g, to beat %g: %g",
-                  family->name,
-                  exact,
-                  to_beat,
-                  bounded);
+    ck_assert_msg(bounded >= exact && bounded <= exact, "%s: %g, to beat %g: %g", family->name,
+                  exact, to_beat, bounded);
   } else {
     ck_assert_double_le(bounded, to_beat);
     *inout_num_cut += bounded > exact ? 1 : 0;
@@ -339,15 +303,9 @@ RLO_TEST(test_planner__predictions_are_exact_where_they_win) {
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
-    test_random_pair(&random,
-                     RLO_DTYPE_F32,
-                     (int32_t)test_random_in(&random, 2, 6),
-                     4000000,
-                     &src,
-                     &dst,
-                     permutation);
-    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &plan.problem),
-                     RLO_OK);
+    test_random_pair(&random, RLO_DTYPE_F32, (int32_t)test_random_in(&random, 2, 6), 4000000, &src,
+                     &dst, permutation);
+    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &plan.problem), RLO_OK);
     if (rlo_problem_canonicalize(&plan.problem, 128, NULL, NULL) != RLO_OK ||
         rlo_problem_is_empty(&plan.problem)) {
       continue;
@@ -361,8 +319,7 @@ RLO_TEST(test_planner__predictions_are_exact_where_they_win) {
       query.to_beat = 0.0;
       if (rlo__families[f]->judge(&query, NULL) >= 0.0) {
         for (int32_t tenths = 0; tenths <= 10; ++tenths) {
-          expect_bounded(
-              rlo__families[f], &query, (double)tenths / 10.0, &num_cut);
+          expect_bounded(rlo__families[f], &query, (double)tenths / 10.0, &num_cut);
         }
       }
     }
@@ -383,17 +340,13 @@ RLO_TEST(test_planner__plans_in_microseconds) {
 
   static rlo_problem lowered;
   test_plan_lower("f32[64,224,224,3]{3,2,1,0}",
-                  "f32[64,224,224,3]{2,1,3,0:pad(64,224,256,3)fill(zero)}",
-                  NULL,
-                  &lowered);
+                  "f32[64,224,224,3]{2,1,3,0:pad(64,224,256,3)fill(zero)}", NULL, &lowered);
   double best = 1.0;
   for (int n = 0; n < ROUNDS; ++n) {
     plan.problem = lowered;
     double begun = seconds();
-    ck_assert_int_eq(
-        test_plan_choose(
-            &plan.problem, &plan.device, NULL, 0, 0, NULL, &plan.launch),
-        RLO_OK);
+    ck_assert_int_eq(test_plan_choose(&plan.problem, &plan.device, NULL, 0, 0, NULL, &plan.launch),
+                     RLO_OK);
     double taken = seconds() - begun;
     best = taken < best ? taken : best;
   }

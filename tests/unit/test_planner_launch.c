@@ -39,16 +39,13 @@ RLO_TEST(test_planner__proves_lines_before_it_says_so) {
   ck_assert_int_eq(plan.launch.dst_base_bytes, 32);
 
   /* One stride is not. */
-  test_plan_lower("f32[8,512,512]{2,1,0}",
-                  "f32[8,512,512]{:strides(262145,1,512)offset(0)}",
-                  NULL,
+  test_plan_lower("f32[8,512,512]{2,1,0}", "f32[8,512,512]{:strides(262145,1,512)offset(0)}", NULL,
                   &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 128), RLO_OK);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
 
   /* Joined structures are one run: only their groups have to be aligned. */
-  test_plan_lower(
-      "f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "skinny", 4, 128), RLO_OK);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
 }
@@ -82,12 +79,10 @@ RLO_TEST(test_planner__groups_are_joined_as_units_allow) {
     rlo__grid_plan grid = {.grid = {.num_axes = 1}};
     grid.grid.axes[0].extent = GROUPS;
     int64_t points;
-    ck_assert_int_eq(rlo__grid_join_groups(&query, 1, GROUPS, &grid, &points),
-                     RLO_OK);
+    ck_assert_int_eq(rlo__grid_join_groups(&query, 1, GROUPS, &grid, &points), RLO_OK);
     const int64_t wanted = GROUPS_PER_UNIT * (units == 0 ? 1 : units);
     ck_assert_int_eq(points, GROUPS / wanted);
-    ck_assert_uint_eq(grid.num_groups,
-                      (size_t)((GROUPS + points - 1) / points));
+    ck_assert_uint_eq(grid.num_groups, (size_t)((GROUPS + points - 1) / points));
   }
 }
 
@@ -123,12 +118,10 @@ RLO_TEST(test_planner__a_launch_is_as_large_as_its_use) {
   for (int64_t n = 0; n < COUNT; ++n) {
     values[n] = n + 1;
   }
-  ck_assert_int_eq(rlo__launch_define_list(
-                       launch, "RLO_FEW", values, RLO__LAUNCH_FEW_NUMBERS),
+  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_FEW", values, RLO__LAUNCH_FEW_NUMBERS),
                    RLO_OK);
   ck_assert_int_eq(rlo__alloc_live_count(), live);
-  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_MANY", values, COUNT),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_MANY", values, COUNT), RLO_OK);
   ck_assert_int_eq(rlo__launch_define(launch, "RLO_LAST", 7), RLO_OK);
   for (int64_t n = 0; n < RLO__LAUNCH_FEW_NUMBERS; ++n) {
     ck_assert_int_eq(launch->numbers[n], n + 1);
@@ -138,8 +131,7 @@ RLO_TEST(test_planner__a_launch_is_as_large_as_its_use) {
   }
   ck_assert_int_eq(test_plan_define(launch, "RLO_LAST"), 7);
   rlo__alloc_set_fault(1, false);
-  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_MORE", values, COUNT),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_MORE", values, COUNT), RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   ck_assert_int_eq(test_plan_define(launch, "RLO_MANY"), 1);
   rlo__launch_deinit(launch);
@@ -149,12 +141,10 @@ RLO_TEST(test_planner__a_launch_is_as_large_as_its_use) {
 }
 
 RLO_TEST(test_planner__small_output_stays_in_the_caches) {
-  test_plan_lower(
-      "f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 0); /* 2073600 */
-  test_plan_lower(
-      "f32[736,736]{1,0}", "f32[736,736]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[736,736]{1,0}", "f32[736,736]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 1); /* 2166784 */
   plan.device.has_nontemporal_store = false;
@@ -174,16 +164,13 @@ RLO_TEST(test_planner__rows_go_by_lines) {
   for (size_t n = 0; n < sizeof rows / sizeof rows[0]; ++n) {
     test_plan_lower(rows[n].src, rows[n].dst, NULL, &plan.problem);
     ck_assert_int_eq(test_plan_try(&plan, "rows", 0, 0), RLO_OK);
-    ck_assert_msg(
-        test_plan_define(&plan.launch, "RLO_NT") == rows[n].is_past_caches,
-        "%s",
-        rows[n].dst);
+    ck_assert_msg(test_plan_define(&plan.launch, "RLO_NT") == rows[n].is_past_caches, "%s",
+                  rows[n].dst);
   }
 }
 
 RLO_TEST(test_planner__prefetches_only_where_the_device_can) {
-  test_plan_lower(
-      "f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_PREFETCH"), 1);
   plan.device.has_builtin_prefetch = false;
@@ -203,8 +190,7 @@ static int64_t argument_bytes(void) {
 }
 
 RLO_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide) {
-  test_plan_lower(
-      "f32[50000,50000]{1,0}", "f32[50000,50000]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[50000,50000]{1,0}", "f32[50000,50000]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_str_eq(plan.choice.family->name, "tile");
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 0);
@@ -212,8 +198,7 @@ RLO_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide) {
   ck_assert_int_eq(plan.launch.arguments[7].kind, RLO__ARGUMENT_LONG8);
   ck_assert_int_eq(plan.launch.arguments[12].kind, RLO__ARGUMENT_LONG);
 
-  test_plan_lower(
-      "f32[5000,5000]{1,0}", "f32[5000,5000]{0,1}", NULL, &plan.problem);
+  test_plan_lower("f32[5000,5000]{1,0}", "f32[5000,5000]{0,1}", NULL, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 1);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_GRID_RANK"), 16);

@@ -125,27 +125,18 @@ RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
   test_plan_lower(c->src, c->dst, c->permutation, &plan.problem);
   test_plan_run(&plan);
 
-  ck_assert_msg(strcmp(plan.choice.family->name, c->family) == 0,
-                "%s to %s: %s, not %s",
-                c->src,
-                c->dst,
-                plan.choice.family->name,
-                c->family);
+  ck_assert_msg(strcmp(plan.choice.family->name, c->family) == 0, "%s to %s: %s, not %s", c->src,
+                c->dst, plan.choice.family->name, c->family);
   ck_assert_msg(strstr(plan.launch.parameters, c->parameters) != NULL,
-                "%s to %s: \"%s\" does not say \"%s\"",
-                c->src,
-                c->dst,
-                plan.launch.parameters,
+                "%s to %s: \"%s\" does not say \"%s\"", c->src, c->dst, plan.launch.parameters,
                 c->parameters);
-  ck_assert_str_eq(test_plan_candidate(&plan, c->family)->reason,
-                   plan.launch.parameters);
+  ck_assert_str_eq(test_plan_candidate(&plan, c->family)->reason, plan.launch.parameters);
 
   /* Without an explanation not every family is heard to the end. */
   static rlo__launch launch;
   test_plan_lower(c->src, c->dst, c->permutation, &plan.problem);
-  ck_assert_int_eq(
-      test_plan_choose(&plan.problem, &plan.device, NULL, 0, 0, NULL, &launch),
-      RLO_OK);
+  ck_assert_int_eq(test_plan_choose(&plan.problem, &plan.device, NULL, 0, 0, NULL, &launch),
+                   RLO_OK);
   ck_assert(rlo__launch_equal(&launch, &plan.launch));
 }
 
@@ -174,15 +165,10 @@ RLO_TEST(test_planner__prefetches_where_hardware_does_not) {
   for (size_t n = 0; n < sizeof some / sizeof some[0]; ++n) {
     plan.device = test_plan_cpu();
     test_plan_lower(some[n].src, some[n].dst, NULL, &plan.problem);
-    ck_assert_msg(test_plan_try(&plan, some[n].family, 0, 0) == RLO_OK,
-                  "%s",
+    ck_assert_msg(test_plan_try(&plan, some[n].family, 0, 0) == RLO_OK, "%s",
                   rlo_error_last()->message);
-    ck_assert_msg(test_plan_define(&plan.launch, "RLO_PREFETCH") ==
-                      some[n].is_prefetching,
-                  "%s to %s: %s",
-                  some[n].src,
-                  some[n].dst,
-                  plan.launch.parameters);
+    ck_assert_msg(test_plan_define(&plan.launch, "RLO_PREFETCH") == some[n].is_prefetching,
+                  "%s to %s: %s", some[n].src, some[n].dst, plan.launch.parameters);
   }
 }
 
@@ -192,8 +178,7 @@ RLO_TEST(test_planner__every_row_of_the_table_is_chosen) {
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     for (int gpu = 0; gpu <= 1; ++gpu) {
       plan.device = gpu ? test_plan_gpu() : test_plan_cpu();
-      test_plan_lower(
-          cases[n].src, cases[n].dst, cases[n].permutation, &plan.problem);
+      test_plan_lower(cases[n].src, cases[n].dst, cases[n].permutation, &plan.problem);
       test_plan_run(&plan);
       chosen[num_chosen++] = plan.choice.family;
     }
@@ -204,8 +189,7 @@ RLO_TEST(test_planner__every_row_of_the_table_is_chosen) {
     test_plan_run(&plan);
     chosen[num_chosen++] = plan.choice.family;
   }
-  test_plan_segment_sum(
-      "f32[5000,300]", "s32[5000]", "f32[100,300]", &plan.problem);
+  test_plan_segment_sum("f32[5000,300]", "s32[5000]", "f32[100,300]", &plan.problem);
   test_plan_run(&plan);
   chosen[num_chosen++] = plan.choice.family;
   for (int32_t row = 0; row < rlo__num_families; ++row) {
@@ -213,9 +197,7 @@ RLO_TEST(test_planner__every_row_of_the_table_is_chosen) {
     for (size_t n = 0; n < num_chosen; ++n) {
       is_chosen = is_chosen || chosen[n] == rlo__families[row];
     }
-    ck_assert_msg(is_chosen,
-                  "no problem chooses %s of class %d",
-                  rlo__families[row]->name,
+    ck_assert_msg(is_chosen, "no problem chooses %s of class %d", rlo__families[row]->name,
                   (int)rlo__families[row]->device_class);
   }
 }
@@ -239,13 +221,11 @@ RLO_TEST(test_planner__a_refusal_names_the_third_memory) {
   options.steps[0] = (rlo_element_step){RLO_ELEMENT_SCALE_BY, {0.0}};
   options.num_steps = 1;
   options.operand_dim = 1;
-  expect_ok(
-      rlo_relayout_combine(&shape, &shape, NULL, &options, &plan.problem));
+  expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &options, &plan.problem));
   test_plan_run(&plan);
   ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
                    "it reads an operand, which the kernel cannot");
-  test_plan_segment_sum(
-      "f32[5000,300]", "s32[5000]", "f32[100,300]", &plan.problem);
+  test_plan_segment_sum("f32[5000,300]", "s32[5000]", "f32[100,300]", &plan.problem);
   test_plan_run(&plan);
   ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
                    "it reads indices, which the kernel cannot");
@@ -285,8 +265,7 @@ RLO_TEST(test_planner__names_are_unique_within_a_class) {
     for (int32_t b = 0; b < a; ++b) {
       const rlo__family *x = rlo__families[a];
       const rlo__family *y = rlo__families[b];
-      ck_assert(x->device_class != y->device_class ||
-                strcmp(x->name, y->name) != 0);
+      ck_assert(x->device_class != y->device_class || strcmp(x->name, y->name) != 0);
     }
   }
 }
@@ -335,11 +314,7 @@ RLO_TABLE_TEST(test_planner__says_why_a_family_refuses, refusals) {
   ck_assert_str_eq(test_plan_candidate(&plan, c->family)->reason, c->reason);
 
   char message[256];
-  snprintf(message,
-           sizeof message,
-           "family %s refuses the problem: %s",
-           c->family,
-           c->reason);
+  snprintf(message, sizeof message, "family %s refuses the problem: %s", c->family, c->reason);
   ck_assert_int_eq(test_plan_try(&plan, c->family, 0, 0), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message, message);
 }

@@ -40,10 +40,8 @@ RLO_TEST(test_pocl_binary_threads__no_context_comes_while_one_asks) {
 RLO_TEST(test_pocl_binary_threads__a_program_is_new_once) {
   char one_options[] = "-DONE";
   char two_options[] = "-DTWO";
-  rlo__program_spec one = {.source = "kernel",
-                           .source_bytes = 6,
-                           .options = one_options,
-                           .kernel_name = "name"};
+  rlo__program_spec one = {
+      .source = "kernel", .source_bytes = 6, .options = one_options, .kernel_name = "name"};
   rlo__program_spec two = one;
   two.options = two_options;
   ck_assert(rlo__pocl_binary_note(&one));

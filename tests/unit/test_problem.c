@@ -42,12 +42,12 @@ static void make_rich(void) {
   problem.guards[1].limit = 9;
   problem.fill[3] = 0x3f;
   problem.update = RLO_UPDATE_COMBINE;
-  problem.arithmetic = (rlo_arithmetic){
-      .src_type = RLO_DTYPE_F32,
-      .dst_type = RLO_DTYPE_F32,
-      .dst_unit_bits = 32,
-      .num_steps = 2,
-      .steps = {{RLO_ELEMENT_SCALE, {2.0}}, {RLO_ELEMENT_ACCUMULATE, {-0.5}}}};
+  problem.arithmetic =
+      (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
+                       .dst_type = RLO_DTYPE_F32,
+                       .dst_unit_bits = 32,
+                       .num_steps = 2,
+                       .steps = {{RLO_ELEMENT_SCALE, {2.0}}, {RLO_ELEMENT_ACCUMULATE, {-0.5}}}};
 }
 
 /* Each changes one part that counts. */
@@ -193,8 +193,7 @@ RLO_TEST(test_problem__is_told_as_text) {
       "fill 0x3f000000\n";
   char text[1024];
   make_rich();
-  ck_assert_uint_eq(rlo_problem_format(&problem, text, sizeof text),
-                    sizeof expected - 1);
+  ck_assert_uint_eq(rlo_problem_format(&problem, text, sizeof text), sizeof expected - 1);
   ck_assert_str_eq(text, expected);
   test_plan_make(8, 0, NULL, NULL, NULL, &problem);
   problem.src.base = -3;
@@ -231,8 +230,7 @@ static const struct {
     {"the destination's position has the coefficient 1 of term 0; only "
      "sequential problems may have one",
      4},
-    {"guard 0 pads along axis 0, which is summed; a fill has no part in a sum",
-     5},
+    {"guard 0 pads along axis 0, which is summed; a fill has no part in a sum", 5},
     {"5 element-wise steps; the limit is 4", 6},
     {"step 1 has the operation 77, which is unknown", 7},
     {"the value is scaled by step 0 and by step 1; a list has an operation "
@@ -299,8 +297,6 @@ RLO_TEST(test_problem__indices_have_32_or_64_bits) {
   int32_t indices[4] = {0};
   make_rich();
   problem.index_bits = 16;
-  ck_assert_int_eq(rlo_problem_run_host_indexed(&problem, src, indices, dst),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "indices of 16 bits; they have 32 or 64");
+  ck_assert_int_eq(rlo_problem_run_host_indexed(&problem, src, indices, dst), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "indices of 16 bits; they have 32 or 64");
 }

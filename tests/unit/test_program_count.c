@@ -18,8 +18,7 @@ static uint64_t hashes[2 * NUM_CASES];
 static int32_t num_hashes;
 
 static void note_program(test_plan *plan, int64_t alignment_bytes) {
-  rlo_status status =
-      test_plan_try(plan, NULL, alignment_bytes, alignment_bytes);
+  rlo_status status = test_plan_try(plan, NULL, alignment_bytes, alignment_bytes);
   ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
   rlo__program_spec spec;
   ck_assert_int_eq(rlo__codegen_program(&plan->launch, &spec), RLO_OK);
@@ -62,10 +61,7 @@ static void note_case(const char *extents_text, const char *permutation_text) {
   char *at = permutation;
   for (int32_t d = 0; d < rank; ++d) {
     permuted[d] = extents[order[d]];
-    at += sprintf(at,
-                  "%s%lld",
-                  d > 0 ? "," : "",
-                  (long long)(rank - 1 - order[rank - 1 - d]));
+    at += sprintf(at, "%s%lld", d > 0 ? "," : "", (long long)(rank - 1 - order[rank - 1 - d]));
   }
   char src[128];
   char dst[128];

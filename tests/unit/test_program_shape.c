@@ -18,8 +18,7 @@ static const struct {
   const char *printed;
   const char *human;
 } programs[] = {
-    {"(a: f32[2], (unknown): s32[]) -> f32[]",
-     "(a: f32[2]{0}, (unknown): s32[]) -> f32[]",
+    {"(a: f32[2], (unknown): s32[]) -> f32[]", "(a: f32[2]{0}, (unknown): s32[]) -> f32[]",
      "(a: f32[2], (unknown): s32[]) -> f32[]"},
     {"() -> ()", "() -> ()", "() -> ()"},
     {"(Arg_0.1: (f32[2,3]{0,1:T(2)}, token[]), x-y_z.9: b(s8[4])) -> (f32[?])",
@@ -27,8 +26,7 @@ static const struct {
      "(f32[?]{0})",
      "(Arg_0.1: (f32[2,3], token[]), x-y_z.9: b(s8[4])) -> (f32[?])"},
     {" ( a /* x */ : f32 [] , // y\n ( unknown ) : () ) -> opaque [] ",
-     "(a: f32[], (unknown): ()) -> opaque[]",
-     "(a: f32[], (unknown): ()) -> opaque[]"},
+     "(a: f32[], (unknown): ()) -> opaque[]", "(a: f32[], (unknown): ()) -> opaque[]"},
     {"(f32: f32[], b: f32[], token: f32[], unknown: f32[]) -> token[]",
      "(f32: f32[], b: f32[], token: f32[], unknown: f32[]) -> token[]",
      "(f32: f32[], b: f32[], token: f32[], unknown: f32[]) -> token[]"},
@@ -47,9 +45,8 @@ RLO_TABLE_TEST(test_program_shape__reads_and_prints, programs) {
   rlo_program_shape *again = parsed(buffer);
   ck_assert(rlo_program_shape_equal(program, again));
   rlo_program_shape_release(again);
-  ck_assert_uint_eq(
-      rlo_program_shape_human_string(program, buffer, sizeof buffer),
-      strlen(programs[_i].human));
+  ck_assert_uint_eq(rlo_program_shape_human_string(program, buffer, sizeof buffer),
+                    strlen(programs[_i].human));
   ck_assert_str_eq(buffer, programs[_i].human);
   rlo_program_shape_release(program);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
@@ -66,41 +63,25 @@ static const struct {
     {"f32[]", RLO_PARSE, "position 0: expected '(', found 'f32'"},
     {"(f32[2]) -> f32[]", RLO_PARSE, "position 4: expected ':', found '['"},
     {"(a f32[2]) -> f32[]", RLO_PARSE, "position 3: expected ':', found 'f32'"},
-    {"(9: f32[2]) -> f32[]",
-     RLO_PARSE,
+    {"(9: f32[2]) -> f32[]", RLO_PARSE,
      "position 1: expected the name of a parameter or '(unknown)', found '9'"},
-    {"((known): f32[]) -> f32[]",
-     RLO_PARSE,
-     "position 2: expected 'unknown', found 'known'"},
-    {"(a: f32[],) -> f32[]",
-     RLO_PARSE,
+    {"((known): f32[]) -> f32[]", RLO_PARSE, "position 2: expected 'unknown', found 'known'"},
+    {"(a: f32[],) -> f32[]", RLO_PARSE,
      "position 10: expected the name of a parameter or '(unknown)', found ')'"},
-    {"(a: f32[] b: f32[]) -> f32[]",
-     RLO_PARSE,
-     "position 10: expected ',' or ')', found 'b'"},
+    {"(a: f32[] b: f32[]) -> f32[]", RLO_PARSE, "position 10: expected ',' or ')', found 'b'"},
     {"(a: ) -> f32[]", RLO_PARSE, "position 4: expected " LEAF ", found ')'"},
-    {"(a: f32[])",
-     RLO_PARSE,
-     "position 10: expected '->', found the end of the text"},
-    {"(a: f32[]) - > f32[]",
-     RLO_PARSE,
-     "position 11: expected '->', found '-'"},
-    {"(a: f32[]) ->",
-     RLO_PARSE,
-     "position 13: expected " LEAF ", found the end of the text"},
-    {"() -> f32[] f32[]",
-     RLO_PARSE,
-     "position 12: expected the end of the text, found 'f32'"},
-    {"(a: f32[2]{1}) -> f32[]",
-     RLO_INVALID_ARGUMENT,
+    {"(a: f32[])", RLO_PARSE, "position 10: expected '->', found the end of the text"},
+    {"(a: f32[]) - > f32[]", RLO_PARSE, "position 11: expected '->', found '-'"},
+    {"(a: f32[]) ->", RLO_PARSE, "position 13: expected " LEAF ", found the end of the text"},
+    {"() -> f32[] f32[]", RLO_PARSE, "position 12: expected the end of the text, found 'f32'"},
+    {"(a: f32[2]{1}) -> f32[]", RLO_INVALID_ARGUMENT,
      "position 11: minor_to_major[0]=1 is out of range for rank 1"},
 };
 
 RLO_TABLE_TEST(test_program_shape__refuses_with_the_position, refusals) {
   const char *text = refusals[_i].text;
   rlo_program_shape *program = NULL;
-  ck_assert_int_eq(rlo_program_shape_parse(text, strlen(text), &program),
-                   refusals[_i].status);
+  ck_assert_int_eq(rlo_program_shape_parse(text, strlen(text), &program), refusals[_i].status);
   ck_assert_str_eq(rlo_error_last()->message, refusals[_i].message);
   ck_assert_ptr_null(program);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
@@ -113,8 +94,7 @@ RLO_TEST(test_program_shape__hands_out_its_parts) {
   ck_assert_int_eq(rlo_shape_tree_make_token(&parts[0]), RLO_OK);
   ck_assert_int_eq(rlo_shape_tree_make_nil(&parts[1]), RLO_OK);
 
-  ck_assert_int_eq(
-      rlo_program_shape_create(parts, names, 2, parts[1], &program), RLO_OK);
+  ck_assert_int_eq(rlo_program_shape_create(parts, names, 2, parts[1], &program), RLO_OK);
   ck_assert_int_eq(rlo_program_shape_parameter_count(program), 2);
   ck_assert_ptr_eq(rlo_program_shape_parameter(program, 0), parts[0]);
   ck_assert_ptr_eq(rlo_program_shape_parameter(program, 1), parts[1]);
@@ -126,22 +106,19 @@ RLO_TEST(test_program_shape__hands_out_its_parts) {
   ck_assert_ptr_eq(rlo_program_shape_result(program), parts[1]);
   rlo_program_shape_release(program);
 
-  ck_assert_int_eq(rlo_program_shape_create(parts, NULL, 2, parts[1], &program),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_program_shape_create(parts, NULL, 2, parts[1], &program), RLO_OK);
   ck_assert_str_eq(rlo_program_shape_parameter_name(program, 0), "");
   rlo_program_shape_release(program);
 
   static const char *const bad_names[] = {"1a", "a b", "a:", ".a", "-", "\xc3"};
   for (size_t i = 0; i < sizeof bad_names / sizeof bad_names[0]; ++i) {
     names[1] = bad_names[i];
-    ck_assert_int_eq(
-        rlo_program_shape_create(parts, names, 2, parts[1], &program),
-        RLO_INVALID_ARGUMENT);
+    ck_assert_int_eq(rlo_program_shape_create(parts, names, 2, parts[1], &program),
+                     RLO_INVALID_ARGUMENT);
     ck_assert_ptr_null(program);
   }
-  ck_assert_int_eq(
-      rlo_program_shape_create(parts, NULL, -1, parts[1], &program),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_program_shape_create(parts, NULL, -1, parts[1], &program),
+                   RLO_INVALID_ARGUMENT);
   rlo_program_shape_release(NULL);
   rlo_shape_tree_release(parts[0]);
   rlo_shape_tree_release(parts[1]);

@@ -20,13 +20,11 @@ static const struct {
   const char *text;
 } messages[] = {
     {BYTES("\x10\x0b\x2a\x00"), "f32[]"},
-    {BYTES("\x10\x0b\x1a\x02\x02\x03\x2a\x04\x0a\x02\x01\x00\x32\x02\x00\x00"),
-     "f32[2,3]{1,0}"},
+    {BYTES("\x10\x0b\x1a\x02\x02\x03\x2a\x04\x0a\x02\x01\x00\x32\x02\x00\x00"), "f32[2,3]{1,0}"},
     {BYTES("\x10\x10\x1a\x03\x80\x02\x05\x2a\x04\x0a\x02\x00\x01"
            "\x32\x02\x00\x01"),
      "bf16[256,<=5]{0,1}"},
-    {BYTES("\x10\x08\x1a\x0a" MIN64 "\x2a\x03\x0a\x01\x00\x32\x01\x01"),
-     "u32[?]{0}"},
+    {BYTES("\x10\x08\x1a\x0a" MIN64 "\x2a\x03\x0a\x01\x00\x32\x01\x01"), "u32[?]{0}"},
     /* Padding of 2017: fields 2 and 3 of the layout. */
     {BYTES("\x10\x0b\x1a\x02\x02\x03"
            "\x2a\x0a\x0a\x02\x00\x01\x12\x02\x03\x05\x18\x01"
@@ -49,15 +47,12 @@ static const struct {
 
 RLO_TABLE_TEST(test_proto__reads_and_writes_arrays, messages) {
   rlo_shape shape;
-  ck_assert_int_eq(
-      parse_exact_shape(messages[_i].bytes, messages[_i].size_bytes, &shape),
-      RLO_OK);
+  ck_assert_int_eq(parse_exact_shape(messages[_i].bytes, messages[_i].size_bytes, &shape), RLO_OK);
   ck_assert_str_eq(test_text_of(&shape), messages[_i].text);
   char written[256];
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_shape(&shape, &padded, written, sizeof written, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, &padded, written, sizeof written, &count),
+                   RLO_OK);
   ck_assert_uint_eq(count, messages[_i].size_bytes);
   ck_assert_mem_eq(written, messages[_i].bytes, count);
 }
@@ -72,8 +67,7 @@ static const struct {
     /* No layout, and no flags. */
     {BYTES("\x10\x0b\x1a\x02\x02\x03"), "f32[2,3]{1,0}"},
     /* Numbers one by one, fields in another order. */
-    {BYTES("\x18\x02\x18\x03\x2a\x04\x08\x00\x08\x01\x10\x0b"),
-     "f32[2,3]{0,1}"},
+    {BYTES("\x18\x02\x18\x03\x2a\x04\x08\x00\x08\x01\x10\x0b"), "f32[2,3]{0,1}"},
     /* Numbers longer than they need to be. */
     {BYTES("\x10\x8b\x00\x1a\x03\x82\x80\x00"), "f32[2]{0}"},
     /* Said twice: the last one counts. */
@@ -83,8 +77,7 @@ static const struct {
            "\x32\x0d\x0a\x0b" MINUS_ONE "\x04"),
      "f32[8,8]{1,0:T(*,4)}"},
     /* The element size of the type; a tail of 1. */
-    {BYTES("\x10\x0b\x1a\x01\x02\x2a\x08\x0a\x01\x00\x38\x20\x80\x01\x01"),
-     "f32[2]{0}"},
+    {BYTES("\x10\x0b\x1a\x01\x02\x2a\x08\x0a\x01\x00\x38\x20\x80\x01\x01"), "f32[2]{0}"},
     /* format DENSE, dim_level_types DENSE, dim_unique, dim_ordered. */
     {BYTES("\x10\x0b\x1a\x01\x02\x2a\x0e\x0a\x01\x00\x20\x01\x4a\x01\x00"
            "\x6a\x01\x01\x72\x01\x01"),
@@ -98,8 +91,7 @@ static const struct {
 
 RLO_TABLE_TEST(test_proto__reads_other_ways, other_ways) {
   rlo_shape shape;
-  ck_assert_int_eq(parse_exact_shape(
-                       other_ways[_i].bytes, other_ways[_i].size_bytes, &shape),
+  ck_assert_int_eq(parse_exact_shape(other_ways[_i].bytes, other_ways[_i].size_bytes, &shape),
                    RLO_OK);
   ck_assert_str_eq(test_text_of(&shape), other_ways[_i].text);
 }
@@ -108,10 +100,8 @@ static const struct {
   const char *text;
   bool has_padding_fields;
 } not_written[] = {
-    {"f32[2,3]{1,0:pad(3,5)fill(zero)}", false},
-    {"f32[2,3]{1,0:pad(3,5)}", false},
-    {"f32[2,3]{1,0:T(2,2)fill(zero)}", false},
-    {"f32[2,3]{1,0:pad(3,5)fill(0x7fc00000)}", true},
+    {"f32[2,3]{1,0:pad(3,5)fill(zero)}", false}, {"f32[2,3]{1,0:pad(3,5)}", false},
+    {"f32[2,3]{1,0:T(2,2)fill(zero)}", false},   {"f32[2,3]{1,0:pad(3,5)fill(0x7fc00000)}", true},
     {"f32[2,3]{:strides(8,1)}", true},
 };
 
@@ -122,9 +112,8 @@ RLO_TABLE_TEST(test_proto__does_not_write_what_it_cannot_say, not_written) {
   char bytes[256];
   size_t count = 0;
   int64_t live_count = rlo__alloc_live_count();
-  ck_assert_int_eq(
-      rlo_proto_format_shape(&shape, &options, bytes, sizeof bytes, &count),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, &options, bytes, sizeof bytes, &count),
+                   RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
 
@@ -133,19 +122,15 @@ RLO_TEST(test_proto__tells_the_size_when_it_does_not_fit) {
   char bytes[16];
   memset(bytes, 0x5a, sizeof bytes);
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, NULL, 0, &count),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, NULL, 0, &count), RLO_OUT_OF_RANGE);
   ck_assert_uint_eq(count, 16);
   count = 0;
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 15, &count),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 15, &count), RLO_OUT_OF_RANGE);
   ck_assert_uint_eq(count, 16);
   ck_assert_int_eq(bytes[0], 0x5a);
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 16, &count),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 16, &count), RLO_OK);
   shape.dims[0] = -1;
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 16, &count),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 16, &count), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_proto__reads_and_writes_tiles) {
@@ -158,35 +143,28 @@ RLO_TEST(test_proto__reads_and_writes_tiles) {
   ck_assert_int_eq(tile.dims[2], 5);
   char written[32];
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count), RLO_OK);
   ck_assert_uint_eq(count, 15);
   ck_assert_mem_eq(written, "\x0a\x0d" MIN64 "\x80\x01\x05", 15);
   tile.dims[2] = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count),
+                   RLO_INVALID_ARGUMENT);
   tile.rank = 33;
-  ck_assert_int_eq(
-      rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count),
+                   RLO_UNSUPPORTED);
 }
 
 RLO_TEST(test_proto__reads_and_writes_layouts) {
   static const char bytes[] = "\x0a\x02\x00\x01\x32\x04\x0a\x02\x08\x04";
   rlo_layout layout;
   int32_t rank = 0;
-  ck_assert_int_eq(
-      rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, NULL),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, NULL), RLO_OK);
   ck_assert_int_eq(rank, 2);
   rlo_shape shape = test_shape_of("f32[9,9]{0,1:T(8,4)}");
   ck_assert(rlo_layout_equal(&layout, &shape.layout, 2));
   char written[32];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_layout(
-                       &layout, 2, NULL, written, sizeof written, &count),
+  ck_assert_int_eq(rlo_proto_format_layout(&layout, 2, NULL, written, sizeof written, &count),
                    RLO_OK);
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
@@ -237,12 +215,10 @@ RLO_LOOP_TEST(test_proto__does_not_write_broken_layouts, 0, 11) {
   }
   char bytes[512];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_layout(
-                       &layout, rank, &padded, bytes, sizeof bytes, &count),
+  ck_assert_int_eq(rlo_proto_format_layout(&layout, rank, &padded, bytes, sizeof bytes, &count),
                    expected);
   if (_i == 8) {
-    ck_assert_str_eq(rlo_error_last()->message,
-                     "a layout cannot have 0 tiles and 33 splits");
+    ck_assert_str_eq(rlo_error_last()->message, "a layout cannot have 0 tiles and 33 splits");
   }
 }
 
@@ -252,10 +228,8 @@ RLO_LOOP_TEST(test_proto__does_not_write_broken_layouts, 0, 11) {
 static const char rich[] =
     "\x10\x0b\x1a\x02\x08\x09\x2a\x22"
     "\x0a\x02\x01\x00\x20\x01"
-    "\x32\x07\x0a\x02\x02\x02" FIELD_100("\x11")
-    "\x32\x07\x0a\x02\x02\x01" FIELD_100("\x12")
-    "\x6a\x02\x01\x00" FIELD_100("\x13")
-    "\x32\x02\x00\x00" FIELD_100("\x14");
+    "\x32\x07\x0a\x02\x02\x02" FIELD_100("\x11") "\x32\x07\x0a\x02\x02\x01" FIELD_100(
+        "\x12") "\x6a\x02\x01\x00" FIELD_100("\x13") "\x32\x02\x00\x00" FIELD_100("\x14");
 
 RLO_TEST(test_proto__keeps_what_it_does_not_know) {
   char bytes[sizeof rich];
@@ -264,24 +238,21 @@ RLO_TEST(test_proto__keeps_what_it_does_not_know) {
   bytes[7] = (char)(sizeof rich - 1 - 8 - 7);
   rlo_shape shape;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(
-      rlo_proto_parse_shape(bytes, sizeof bytes - 1, &shape, &origin), RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_shape(bytes, sizeof bytes - 1, &shape, &origin), RLO_OK);
   ck_assert_str_eq(test_text_of(&shape), "f32[8,9]{1,0:T(2,2)(2,1)}");
   char written[256];
   size_t count = 0;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   options.origin = origin;
-  ck_assert_int_eq(
-      rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
+                   RLO_OK);
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
   /* After an edit they are where their message still is. */
   shape.layout.num_tiles = 1;
   shape.dims[0] = 7;
-  ck_assert_int_eq(
-      rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
+                   RLO_OK);
   ck_assert_uint_eq(count, sizeof bytes - 1 - 9);
   ck_assert_ptr_nonnull(memchr(written, 0x11, count));
   ck_assert_ptr_null(memchr(written, 0x12, count));
@@ -289,23 +260,20 @@ RLO_TEST(test_proto__keeps_what_it_does_not_know) {
   ck_assert_ptr_nonnull(memchr(written, 0x14, count));
   /* An origin of another message is none. */
   ck_assert_int_eq(
-      rlo_proto_format_layout(
-          &shape.layout, 2, &options, written, sizeof written, &count),
+      rlo_proto_format_layout(&shape.layout, 2, &options, written, sizeof written, &count),
       RLO_INVALID_ARGUMENT);
   options.origin = NULL;
   options.struct_size = sizeof options + 1;
-  ck_assert_int_eq(
-      rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
+                   RLO_INVALID_ARGUMENT);
   rlo_proto_origin_release(origin);
   rlo_proto_origin_release(NULL);
 }
 
 /* What was added after the message was read has no origin. */
 RLO_TEST(test_proto__keeps_the_fields_of_tiles_and_splits_that_were_read) {
-  static const char bytes[] =
-      "\x0a\x02\x01\x00\x32\x07\x0a\x02\x02\x02" FIELD_100(
-          "\x33") "\x8a\x01\x06\x12\x01\x03" FIELD_100("\x34");
+  static const char bytes[] = "\x0a\x02\x01\x00\x32\x07\x0a\x02\x02\x02" FIELD_100(
+      "\x33") "\x8a\x01\x06\x12\x01\x03" FIELD_100("\x34");
   static const char expected[] =
       "\x0a\x02\x01\x00\x32\x07\x0a\x02\x02\x02" FIELD_100(
           "\x33") "\x32\x04\x0a\x02\x02\x01\x8a\x01\x06\x12\x01\x03"
@@ -315,9 +283,8 @@ RLO_TEST(test_proto__keeps_the_fields_of_tiles_and_splits_that_were_read) {
   rlo_layout layout;
   int32_t rank = 0;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(
-      rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, &origin),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, &origin),
+                   RLO_OK);
   ck_assert_int_eq(rlo_layout_add_tile(&layout, tile_dims, 2), RLO_OK);
   ck_assert_int_eq(rlo_layout_add_split(&layout, 1, &cut_point, 1), RLO_OK);
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
@@ -325,17 +292,14 @@ RLO_TEST(test_proto__keeps_the_fields_of_tiles_and_splits_that_were_read) {
   char written[128];
   size_t count = 0;
   ck_assert_int_eq(
-      rlo_proto_format_layout(
-          &layout, rank, &options, written, sizeof written, &count),
-      RLO_OK);
+      rlo_proto_format_layout(&layout, rank, &options, written, sizeof written, &count), RLO_OK);
   ck_assert_uint_eq(count, sizeof expected - 1);
   ck_assert_mem_eq(written, expected, count);
   rlo_proto_origin_release(origin);
 }
 
 RLO_TEST(test_proto__round_trips_arrays) {
-  static const rlo_dtype dtypes[] = {
-      RLO_DTYPE_PRED, RLO_DTYPE_S4, RLO_DTYPE_BF16, RLO_DTYPE_F64};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED, RLO_DTYPE_S4, RLO_DTYPE_BF16, RLO_DTYPE_F64};
   test_random random = test_random_begin("proto");
   for (int32_t round = 0; round < 1000; ++round) {
     int32_t rank = (int32_t)test_random_in(&random, 0, 5);
@@ -343,12 +307,8 @@ RLO_TEST(test_proto__round_trips_arrays) {
     for (int32_t k = 0; k < rank; ++k) {
       dims[k] = test_random_in(&random, 0, 300);
     }
-    rlo_shape shape =
-        test_random_shape(&random,
-                          dtypes[round % 4],
-                          dims,
-                          rank,
-                          TEST_PAD | TEST_TILE | TEST_COMBINE | TEST_TAIL);
+    rlo_shape shape = test_random_shape(&random, dtypes[round % 4], dims, rank,
+                                        TEST_PAD | TEST_TILE | TEST_COMBINE | TEST_TAIL);
     if (shape.layout.fill == RLO_FILL_BITS) {
       shape.layout.fill = RLO_FILL_HIGHEST;
     }
@@ -359,9 +319,7 @@ RLO_TEST(test_proto__round_trips_arrays) {
     }
     char bytes[4096];
     size_t count = 0;
-    ck_assert_int_eq(
-        rlo_proto_format_shape(&shape, &padded, bytes, sizeof bytes, &count),
-        RLO_OK);
+    ck_assert_int_eq(rlo_proto_format_shape(&shape, &padded, bytes, sizeof bytes, &count), RLO_OK);
     rlo_shape again;
     ck_assert_int_eq(parse_exact_shape(bytes, count, &again), RLO_OK);
     ck_assert(rlo_shape_equal(&shape, &again));

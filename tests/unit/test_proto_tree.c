@@ -33,16 +33,12 @@ RLO_TEST(test_proto__reads_and_writes_tuples) {
       "\x22\x11\x10\x22"
       "\x22\x0d\x10\x04\x1a\x01\x03\x2a\x03\x0a\x01\x00\x32\x01\x00";
   rlo_shape_tree *tree = NULL;
-  ck_assert_int_eq(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, NULL),
-                   RLO_OK);
-  rlo_shape_tree *expected =
-      tree_of("(f32[2], (), token[], opaque[], b(s32[3]))");
+  ck_assert_int_eq(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, NULL), RLO_OK);
+  rlo_shape_tree *expected = tree_of("(f32[2], (), token[], opaque[], b(s32[3]))");
   ck_assert(rlo_shape_tree_equal(tree, expected));
   char written[256];
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_tree(tree, NULL, written, sizeof written, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_tree(tree, NULL, written, sizeof written, &count), RLO_OK);
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
   rlo_shape_tree_release(tree);
@@ -62,9 +58,7 @@ RLO_TABLE_TEST(test_proto__round_trips_trees, trees) {
   rlo_shape_tree *tree = tree_of(trees[_i]);
   char bytes[1024];
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_tree(tree, &padded, bytes, sizeof bytes, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_tree(tree, &padded, bytes, sizeof bytes, &count), RLO_OK);
   rlo_shape_tree *again = NULL;
   ck_assert_int_eq(rlo_proto_parse_tree(bytes, count, &again, NULL), RLO_OK);
   ck_assert(rlo_shape_tree_equal(tree, again));
@@ -79,30 +73,17 @@ static const struct {
   const char *message;
 } bad_trees[] = {
     {BYTES(""), RLO_INVALID_ARGUMENT, "0 is not an element_type"},
-    {BYTES("\x10\x0d\x22\x02\x10\x11\x22\x06\x10\x0d\x22\x02\x10\x63"),
-     RLO_INVALID_ARGUMENT,
+    {BYTES("\x10\x0d\x22\x02\x10\x11\x22\x06\x10\x0d\x22\x02\x10\x63"), RLO_INVALID_ARGUMENT,
      "element 1: element 0: 99 is not an element_type"},
-    {BYTES("\x10\x0d\x1a\x01\x02"),
-     RLO_INVALID_ARGUMENT,
-     "a tuple cannot have dimensions"},
-    {BYTES("\x10\x0d\x2a\x00"),
-     RLO_INVALID_ARGUMENT,
-     "a tuple cannot have a layout"},
-    {BYTES("\x10\x11\x32\x01\x00"),
-     RLO_INVALID_ARGUMENT,
-     "a token cannot have dimensions"},
-    {BYTES("\x10\x0e\x22\x02\x10\x0b"),
-     RLO_INVALID_ARGUMENT,
+    {BYTES("\x10\x0d\x1a\x01\x02"), RLO_INVALID_ARGUMENT, "a tuple cannot have dimensions"},
+    {BYTES("\x10\x0d\x2a\x00"), RLO_INVALID_ARGUMENT, "a tuple cannot have a layout"},
+    {BYTES("\x10\x11\x32\x01\x00"), RLO_INVALID_ARGUMENT, "a token cannot have dimensions"},
+    {BYTES("\x10\x0e\x22\x02\x10\x0b"), RLO_INVALID_ARGUMENT,
      "an opaque value needs 0 of tuple_shapes, not 1"},
-    {BYTES("\x10\x22"),
-     RLO_INVALID_ARGUMENT,
-     "a buffer needs 1 of tuple_shapes, not 0"},
-    {BYTES("\x10\x22\x22\x02\x10\x0b\x22\x02\x10\x0b"),
-     RLO_INVALID_ARGUMENT,
+    {BYTES("\x10\x22"), RLO_INVALID_ARGUMENT, "a buffer needs 1 of tuple_shapes, not 0"},
+    {BYTES("\x10\x22\x22\x02\x10\x0b\x22\x02\x10\x0b"), RLO_INVALID_ARGUMENT,
      "a buffer needs 1 of tuple_shapes, not 2"},
-    {BYTES("\x10\x22\x22\x02\x10\x0d"),
-     RLO_INVALID_ARGUMENT,
-     "13 is not an element_type"},
+    {BYTES("\x10\x22\x22\x02\x10\x0d"), RLO_INVALID_ARGUMENT, "13 is not an element_type"},
 };
 
 RLO_TABLE_TEST(test_proto__refuses_trees, bad_trees) {
@@ -110,8 +91,7 @@ RLO_TABLE_TEST(test_proto__refuses_trees, bad_trees) {
   rlo_proto_origin *origin = NULL;
   int64_t live_count = rlo__alloc_live_count();
   ck_assert_int_eq(
-      rlo_proto_parse_tree(
-          bad_trees[_i].bytes, bad_trees[_i].size_bytes, &tree, &origin),
+      rlo_proto_parse_tree(bad_trees[_i].bytes, bad_trees[_i].size_bytes, &tree, &origin),
       bad_trees[_i].status);
   ck_assert_str_eq(rlo_error_last()->message, bad_trees[_i].message);
   ck_assert_ptr_null(tree);
@@ -137,21 +117,16 @@ RLO_TEST(test_proto__writes_only_what_it_reads) {
   size_t count = 0;
   rlo_shape_tree *tree = nested_tuples(95);
   rlo_shape_tree *again = NULL;
-  ck_assert_int_eq(
-      rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count), RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count), RLO_OK);
   ck_assert_int_eq(rlo_proto_parse_tree(bytes, count, &again, NULL), RLO_OK);
   ck_assert(rlo_shape_tree_equal(tree, again));
   rlo_shape_tree_release(tree);
   rlo_shape_tree_release(again);
   tree = nested_tuples(96);
-  ck_assert_int_eq(
-      rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count), RLO_UNSUPPORTED);
   rlo_shape_tree_release(tree);
   tree = nested_tuples(RLO_SHAPE_TREE_MAX_DEPTH);
-  ck_assert_int_eq(
-      rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count), RLO_UNSUPPORTED);
   rlo_shape_tree_release(tree);
 }
 
@@ -164,9 +139,7 @@ RLO_TEST(test_proto__reads_and_writes_programs) {
                       "\x24");
   rlo_program_shape *program = NULL;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(
-      rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin), RLO_OK);
   char text[128];
   rlo_program_shape_format(program, text, sizeof text);
   ck_assert_str_eq(text, "(x: f32[2]{0}, (unknown): token[]) -> ()");
@@ -174,8 +147,7 @@ RLO_TEST(test_proto__reads_and_writes_programs) {
   size_t count = 0;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   options.origin = origin;
-  ck_assert_int_eq(rlo_proto_format_program(
-                       program, &options, written, sizeof written, &count),
+  ck_assert_int_eq(rlo_proto_format_program(program, &options, written, sizeof written, &count),
                    RLO_OK);
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
@@ -187,21 +159,17 @@ RLO_TEST(test_proto__reads_and_writes_programs) {
  */
 RLO_TEST(test_proto__keeps_the_fields_of_elements_that_were_read) {
   static const char bytes[] = "\x10\x0d\x22\x05\x10\x11" FIELD_100("\x31");
-  static const char expected[] =
-      "\x10\x0d\x22\x05\x10\x11" FIELD_100("\x31") "\x22\x02\x10\x11";
+  static const char expected[] = "\x10\x0d\x22\x05\x10\x11" FIELD_100("\x31") "\x22\x02\x10\x11";
   rlo_shape_tree *tree = NULL;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(
-      rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, &origin), RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, &origin), RLO_OK);
   rlo_shape_tree_release(tree);
   tree = tree_of("(token[], token[])");
   options.origin = origin;
   char written[64];
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_tree(tree, &options, written, sizeof written, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_tree(tree, &options, written, sizeof written, &count), RLO_OK);
   ck_assert_uint_eq(count, sizeof expected - 1);
   ck_assert_mem_eq(written, expected, count);
   rlo_shape_tree_release(tree);
@@ -209,25 +177,20 @@ RLO_TEST(test_proto__keeps_the_fields_of_elements_that_were_read) {
 }
 
 RLO_TEST(test_proto__keeps_the_fields_of_parameters_that_were_read) {
-  static const char bytes[] =
-      "\x0a\x05\x10\x11" FIELD_100("\x32") "\x12\x02\x10\x11\x1a\x01x";
-  static const char expected[] = "\x0a\x05\x10\x11" FIELD_100(
-      "\x32") "\x0a\x02\x10\x11\x12\x02\x10\x11\x1a\x01x\x1a\x01y";
+  static const char bytes[] = "\x0a\x05\x10\x11" FIELD_100("\x32") "\x12\x02\x10\x11\x1a\x01x";
+  static const char expected[] =
+      "\x0a\x05\x10\x11" FIELD_100("\x32") "\x0a\x02\x10\x11\x12\x02\x10\x11\x1a\x01x\x1a\x01y";
   static const char text[] = "(x: token[], y: token[]) -> token[]";
   rlo_program_shape *program = NULL;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(
-      rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin), RLO_OK);
   rlo_program_shape_release(program);
-  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program), RLO_OK);
   options.origin = origin;
   char written[64];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_program(
-                       program, &options, written, sizeof written, &count),
+  ck_assert_int_eq(rlo_proto_format_program(program, &options, written, sizeof written, &count),
                    RLO_OK);
   ck_assert_uint_eq(count, sizeof expected - 1);
   ck_assert_mem_eq(written, expected, count);
@@ -244,11 +207,9 @@ static rlo_program_shape *large_program(void) {
   ck_assert_ptr_nonnull(text);
   size_t length = 0;
   for (int i = 0; i < NUM_PARAMETERS; ++i) {
-    length += (size_t)snprintf(
-        text + length, ROOM - length, "%sp%d: f32[", i > 0 ? ", " : "(", i);
+    length += (size_t)snprintf(text + length, ROOM - length, "%sp%d: f32[", i > 0 ? ", " : "(", i);
     for (int k = 0; k < i * 7 % 33; ++k) {
-      length +=
-          (size_t)snprintf(text + length, ROOM - length, k > 0 ? ",1" : "1");
+      length += (size_t)snprintf(text + length, ROOM - length, k > 0 ? ",1" : "1");
     }
     text[length++] = ']';
   }
@@ -268,8 +229,7 @@ RLO_TEST(test_proto__tells_that_memory_ends_while_it_writes) {
   for (; status != RLO_OK; ++num_allocations) {
     size_t count = 0;
     rlo__alloc_set_fault(num_allocations + 1, false);
-    status =
-        rlo_proto_format_program(program, NULL, bytes, sizeof bytes, &count);
+    status = rlo_proto_format_program(program, NULL, bytes, sizeof bytes, &count);
     rlo__alloc_set_fault(0, false);
     ck_assert(status == RLO_OK || status == RLO_OUT_OF_MEMORY);
     ck_assert_int_eq(rlo__alloc_live_count(), live_count);
@@ -298,8 +258,7 @@ RLO_TABLE_TEST(test_proto__refuses_programs, bad_programs) {
   rlo_program_shape *program = NULL;
   int64_t live_count = rlo__alloc_live_count();
   ck_assert_int_eq(
-      rlo_proto_parse_program(
-          bad_programs[_i].bytes, bad_programs[_i].size_bytes, &program, NULL),
+      rlo_proto_parse_program(bad_programs[_i].bytes, bad_programs[_i].size_bytes, &program, NULL),
       bad_programs[_i].status);
   ck_assert_ptr_null(program);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
@@ -314,12 +273,9 @@ static size_t make_program(char *bytes, size_t capacity) {
       "b(s4[<=7]{0:E(4)}), token[]), y.1: bf16[3,?]{0,1:M(8)}) -> "
       "(pred[2]{0:pad(5)}, opaque[])";
   rlo_program_shape *program = NULL;
-  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program), RLO_OK);
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_program(program, &padded, bytes, capacity, &count),
-      RLO_OK);
+  ck_assert_int_eq(rlo_proto_format_program(program, &padded, bytes, capacity, &count), RLO_OK);
   rlo_program_shape_release(program);
   return count;
 }
@@ -345,12 +301,9 @@ static bool survives(const char *bytes, size_t count) {
   size_t written_count = 0;
   rlo_proto_options options = {sizeof options, true, origin};
   ck_assert_int_eq(
-      rlo_proto_format_program(
-          program, &options, written, sizeof written, &written_count),
-      RLO_OK);
+      rlo_proto_format_program(program, &options, written, sizeof written, &written_count), RLO_OK);
   rlo_program_shape *again = NULL;
-  ck_assert_int_eq(
-      rlo_proto_parse_program(written, written_count, &again, NULL), RLO_OK);
+  ck_assert_int_eq(rlo_proto_parse_program(written, written_count, &again, NULL), RLO_OK);
   ck_assert(rlo_program_shape_equal(program, again));
   rlo_program_shape_release(program);
   rlo_program_shape_release(again);
@@ -392,14 +345,12 @@ RLO_TEST(test_proto__survives_without_memory) {
     rlo__alloc_set_fault(++nth, false);
     rlo_program_shape *program = NULL;
     rlo_proto_origin *origin = NULL;
-    rlo_status status =
-        rlo_proto_parse_program(bytes, count, &program, &origin);
+    rlo_status status = rlo_proto_parse_program(bytes, count, &program, &origin);
     if (status == RLO_OK) {
       char written[1024];
       size_t written_count = 0;
       rlo_proto_options options = {sizeof options, true, origin};
-      status = rlo_proto_format_program(
-          program, &options, written, sizeof written, &written_count);
+      status = rlo_proto_format_program(program, &options, written, sizeof written, &written_count);
     }
     rlo__alloc_set_fault(0, false);
     is_done = status == RLO_OK;

@@ -39,8 +39,8 @@ RLO_TEST(test_record__holds_all_that_counts) {
   test_random random = test_random_begin("record");
   int32_t num_held = 0;
   for (int32_t n = 0; n < NUM_TURNS; ++n) {
-    test_problem_kind kind = (test_problem_kind)test_random_in(
-        &random, 0, TEST_PROBLEM_NUM_KINDS - 1);
+    test_problem_kind kind =
+        (test_problem_kind)test_random_in(&random, 0, TEST_PROBLEM_NUM_KINDS - 1);
     if (!test_random_problem(&random, kind, &drawn)) {
       continue;
     }
@@ -98,8 +98,7 @@ RLO_TEST(test_record__differs_where_a_problem_does) {
         break;
     }
     size_t other = write_to(p, again);
-    ck_assert(other != count ||
-              memcmp(record, again, count * sizeof record[0]) != 0);
+    ck_assert(other != count || memcmp(record, again, count * sizeof record[0]) != 0);
   }
 }
 
@@ -108,12 +107,9 @@ RLO_TEST(test_record__is_none_of_what_is_no_problem) {
   rlo_problem *wrong = calloc(1, sizeof *wrong);
   rlo_problem *copy = calloc(1, sizeof *copy);
   ck_assert(wrong != NULL && copy != NULL);
-  static const int32_t counts[][3] = {{-1, 0, 0},
-                                      {RLO_MAX_AXES + 1, 0, 0},
-                                      {0, INT32_MIN, 0},
-                                      {0, RLO_MAX_TERMS + 1, 0},
-                                      {0, 0, -7},
-                                      {0, 0, INT32_MAX}};
+  static const int32_t counts[][3] = {{-1, 0, 0},        {RLO_MAX_AXES + 1, 0, 0},
+                                      {0, INT32_MIN, 0}, {0, RLO_MAX_TERMS + 1, 0},
+                                      {0, 0, -7},        {0, 0, INT32_MAX}};
   for (size_t n = 0; n < sizeof counts / sizeof counts[0]; ++n) {
     wrong->num_axes = counts[n][0];
     wrong->num_terms = counts[n][1];

@@ -39,12 +39,8 @@ static void pair_init(pair *p, test_random *random) {
   }
   rlo_permutation_apply(p->permutation, rank, dims[0], dims[1]);
   for (int side = 0; side < 2; ++side) {
-    p->shapes[side] =
-        test_random_shape(random, RLO_DTYPE_F64, dims[side], rank, 0);
-    expect_ok(test_random_sharding(random,
-                                   &p->shapes[side],
-                                   p->num_devices,
-                                   side == 0,
+    p->shapes[side] = test_random_shape(random, RLO_DTYPE_F64, dims[side], rank, 0);
+    expect_ok(test_random_sharding(random, &p->shapes[side], p->num_devices, side == 0,
                                    &p->shardings[side]));
   }
 }
@@ -61,15 +57,14 @@ static void pair_deinit(pair *p) {
 
 static rlo_redistribution *pair_plan(pair *p) {
   rlo_redistribution *plan;
-  expect_ok(test_redistribution_create(
-      p->shapes, p->shardings, p->permutation, p->num_devices, &plan));
+  expect_ok(
+      test_redistribution_create(p->shapes, p->shardings, p->permutation, p->num_devices, &plan));
   return plan;
 }
 
 static rlo_box box_of(const pair *p, int side, int64_t device) {
   rlo_box box;
-  expect_ok(
-      rlo_sharding_get_box(p->shardings[side], &p->shapes[side], device, &box));
+  expect_ok(rlo_sharding_get_box(p->shardings[side], &p->shapes[side], device, &box));
   return box;
 }
 
@@ -102,8 +97,7 @@ static int64_t count_copies(const pair *p, int side, int64_t device) {
 static test_memory draw(const pair *p, int side, int64_t device, uint64_t key) {
   rlo_shape shard;
   test_random random = {key};
-  expect_ok(rlo_sharding_get_shard_shape(
-      p->shardings[side], &p->shapes[side], device, &shard));
+  expect_ok(rlo_sharding_get_shard_shape(p->shardings[side], &p->shapes[side], device, &shard));
   test_memory memory = test_memory_make(&shard);
   for (size_t k = 0; k < memory.count; k += sizeof(double)) {
     double number = (double)test_random_in(&random, -9, 9);
@@ -133,17 +127,14 @@ static double dot_all(const pair *p, int side, bool copies_are_one) {
   double sum = 0;
   for (int64_t device = 0; device < p->num_devices; ++device) {
     double part = dot(&p->gradients[side][device], &p->values[side][device]);
-    double copies =
-        copies_are_one ? (double)count_copies(p, side, device) : 1.0;
+    double copies = copies_are_one ? (double)count_copies(p, side, device) : 1.0;
     sum += part * ((double)MULTIPLE / copies);
   }
   return sum;
 }
 
 /* Holds dx against x for the dy that are there. */
-static void check_adjoint(pair *p,
-                          const rlo_redistribution *plan,
-                          bool sums_copies,
+static void check_adjoint(pair *p, const rlo_redistribution *plan, bool sums_copies,
                           uint64_t seed) {
   rlo_redistribution *adjoint;
   expect_ok(rlo_redistribution_create_adjoint(plan, sums_copies, &adjoint));
@@ -153,19 +144,15 @@ static void check_adjoint(pair *p,
     free(p->gradients[0][device].bytes);
     p->gradients[1][device] = draw(p, 1, device, seed + 100 + (uint64_t)key);
   }
-  int64_t sent = test_redistribute(adjoint,
-                                   &p->shapes[0],
-                                   p->shardings[0],
-                                   p->gradients[1],
-                                   p->gradients[0]);
+  int64_t sent =
+      test_redistribute(adjoint, &p->shapes[0], p->shardings[0], p->gradients[1], p->gradients[0]);
   rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   expect_ok(rlo_redistribution_measure(adjoint, &cost));
   ck_assert_int_eq(sent, cost.bytes_sent);
   ck_assert_int_eq(sent, cost.least_bytes_sent);
   for (int64_t device = 0; device < p->num_devices; ++device) {
     int64_t first = first_with_box(p, 0, device);
-    ck_assert_mem_eq(p->gradients[0][device].bytes,
-                     p->gradients[0][first].bytes,
+    ck_assert_mem_eq(p->gradients[0][device].bytes, p->gradients[0][first].bytes,
                      p->gradients[0][device].count);
   }
   double of_results = dot_all(p, 1, !sums_copies);
@@ -173,9 +160,7 @@ static void check_adjoint(pair *p,
   ck_assert_msg(of_results == of_source,
                 "<dy, y> is %g, <dx, x> %g; repeat with: "
                 "RELAYOUT_TEST_SEED=%" PRIu64 " test_redistribution_adjoint",
-                of_results,
-                of_source,
-                seed);
+                of_results, of_source, seed);
   rlo_redistribution_release(adjoint);
 }
 
@@ -184,8 +169,7 @@ static void check_adjoint(pair *p,
 static bool has_box_copies(const pair *p) {
   bool has = false;
   for (int64_t device = 0; device < p->num_devices; ++device) {
-    has = has ||
-          (p->values[1][device].count > 0 && count_copies(p, 1, device) > 1);
+    has = has || (p->values[1][device].count > 0 && count_copies(p, 1, device) > 1);
   }
   return has && rlo_sharding_get_kind(p->shardings[1]) == RLO_SHARDING_BOXES;
 }
@@ -201,13 +185,11 @@ static void check_pair(uint64_t seed) {
                               test_addend_of(p.shardings[0], device));
     p.values[0][device] = draw(&p, 0, device, key);
   }
-  (void)test_redistribute(
-      plan, &p.shapes[1], p.shardings[1], p.values[0], p.values[1]);
+  (void)test_redistribute(plan, &p.shapes[1], p.shardings[1], p.values[0], p.values[1]);
   check_adjoint(&p, plan, false, seed);
   if (has_box_copies(&p)) {
     rlo_redistribution *adjoint;
-    ck_assert_int_eq(rlo_redistribution_create_adjoint(plan, true, &adjoint),
-                     RLO_UNSUPPORTED);
+    ck_assert_int_eq(rlo_redistribution_create_adjoint(plan, true, &adjoint), RLO_UNSUPPORTED);
     ck_assert_ptr_null(adjoint);
   } else {
     check_adjoint(&p, plan, true, seed);
@@ -241,10 +223,7 @@ static const struct {
     /* A broadcast: a sum. */
     {"{maximal device=2}", "{replicated}", true, 3, 768},
     {"{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}",
-     "{devices=[1,2,2]<=[4] last_tile_dim_replicate}",
-     true,
-     12,
-     768},
+     "{devices=[1,2,2]<=[4] last_tile_dim_replicate}", true, 12, 768},
 };
 
 RLO_TABLE_TEST(test_redistribution_adjoint__known_counts, known) {
@@ -252,14 +231,12 @@ RLO_TABLE_TEST(test_redistribution_adjoint__known_counts, known) {
   static const int64_t dims[] = {8, 8};
   pair p = {.num_devices = 4, .permutation = {0, 1}};
   for (int side = 0; side < 2; ++side) {
-    expect_ok(rlo_sharding_parse(
-        texts[side], strlen(texts[side]), &p.shardings[side]));
+    expect_ok(rlo_sharding_parse(texts[side], strlen(texts[side]), &p.shardings[side]));
     expect_ok(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &p.shapes[side]));
   }
   rlo_redistribution *plan = pair_plan(&p);
   rlo_redistribution *adjoint;
-  expect_ok(
-      rlo_redistribution_create_adjoint(plan, known[_i].sums_copies, &adjoint));
+  expect_ok(rlo_redistribution_create_adjoint(plan, known[_i].sums_copies, &adjoint));
   rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   expect_ok(rlo_redistribution_measure(adjoint, &cost));
   ck_assert_int_eq(cost.num_messages, known[_i].messages);
@@ -280,8 +257,7 @@ RLO_TEST(test_redistribution_adjoint__copies_of_boxes_have_no_summands) {
   }
   rlo_redistribution *plan = pair_plan(&p);
   rlo_redistribution *adjoint;
-  expect_refusal(rlo_redistribution_create_adjoint(plan, true, &adjoint),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_redistribution_create_adjoint(plan, true, &adjoint), RLO_UNSUPPORTED,
                  "boxes 0 and 2 of the destination are copies, and the "
                  "gradients of copies of a box, which are to be added, have no "
                  "sharding");
@@ -291,13 +267,12 @@ RLO_TEST(test_redistribution_adjoint__copies_of_boxes_have_no_summands) {
 }
 
 RLO_TEST(test_redistribution_adjoint__reports_that_memory_is_out) {
-  static const char *const texts[] = {
-      "{devices=[1,2,2]<=[4] last_tile_dims={unreduced}}", "{replicated}"};
+  static const char *const texts[] = {"{devices=[1,2,2]<=[4] last_tile_dims={unreduced}}",
+                                      "{replicated}"};
   static const int64_t dims[] = {8, 8};
   pair p = {.num_devices = 4, .permutation = {1, 0}};
   for (int side = 0; side < 2; ++side) {
-    expect_ok(rlo_sharding_parse(
-        texts[side], strlen(texts[side]), &p.shardings[side]));
+    expect_ok(rlo_sharding_parse(texts[side], strlen(texts[side]), &p.shardings[side]));
     expect_ok(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &p.shapes[side]));
   }
   rlo_redistribution *plan = pair_plan(&p);

@@ -26,13 +26,9 @@ typedef struct run {
 } run;
 
 /* What a device holds of an array that lies in memory as a whole. */
-static test_memory cut(const run *r,
-                       int side,
-                       int64_t device,
-                       const void *whole) {
+static test_memory cut(const run *r, int side, int64_t device, const void *whole) {
   rlo_shape shard;
-  expect_ok(rlo_sharding_get_shard_shape(
-      r->shardings[side], &r->shapes[side], device, &shard));
+  expect_ok(rlo_sharding_get_shard_shape(r->shardings[side], &r->shapes[side], device, &shard));
   test_memory memory = test_memory_make(&shard);
   test_cut(r->shardings[side], &r->shapes[side], device, whole, memory.bytes);
   return memory;
@@ -61,30 +57,10 @@ static const struct {
      "{devices=[1,8,1]7,6,5,4,3,2,1,0}",
      {2, 0, 1},
      8},
-    {"f64[6]",
-     "{boxes=[0:1][1:6][0:0][1:6]}",
-     "f64[6]",
-     "{replicated}",
-     {0},
-     4},
-    {"c128[3,3]",
-     "{maximal device=2}",
-     "c128[3,3]",
-     "{devices=[2,2]<=[4]}",
-     {1, 0},
-     4},
-    {"s4[6,4]{1,0:E(4)}",
-     "{devices=[1,2]<=[2]}",
-     "s4[6,4]",
-     "{devices=[2,1]<=[2]}",
-     {0, 1},
-     2},
-    {"s4[6,4]",
-     "{devices=[1,2]<=[2]}",
-     "s4[6,4]{0,1:E(4)}",
-     "{devices=[2,1]<=[2]}",
-     {0, 1},
-     2},
+    {"f64[6]", "{boxes=[0:1][1:6][0:0][1:6]}", "f64[6]", "{replicated}", {0}, 4},
+    {"c128[3,3]", "{maximal device=2}", "c128[3,3]", "{devices=[2,2]<=[4]}", {1, 0}, 4},
+    {"s4[6,4]{1,0:E(4)}", "{devices=[1,2]<=[2]}", "s4[6,4]", "{devices=[2,1]<=[2]}", {0, 1}, 2},
+    {"s4[6,4]", "{devices=[1,2]<=[2]}", "s4[6,4]{0,1:E(4)}", "{devices=[2,1]<=[2]}", {0, 1}, 2},
     {"u16[]", "{maximal device=1}", "u16[]", "{replicated}", {0}, 3},
     {"u16[0,3]", "{replicated}", "u16[0,3]", "{devices=[1,3]<=[3]}", {0, 1}, 3},
 };
@@ -94,13 +70,11 @@ static void begin(run *r, int i) {
   const char *shardings[2] = {cases[i].from_sharding, cases[i].to_sharding};
   *r = (run){.num_devices = cases[i].num_devices};
   for (int side = 0; side < 2; ++side) {
-    expect_ok(
-        rlo_shape_parse(texts[side], strlen(texts[side]), &r->shapes[side]));
-    expect_ok(rlo_sharding_parse(
-        shardings[side], strlen(shardings[side]), &r->shardings[side]));
+    expect_ok(rlo_shape_parse(texts[side], strlen(texts[side]), &r->shapes[side]));
+    expect_ok(rlo_sharding_parse(shardings[side], strlen(shardings[side]), &r->shardings[side]));
   }
-  expect_ok(test_redistribution_create(
-      r->shapes, r->shardings, cases[i].permutation, r->num_devices, &r->plan));
+  expect_ok(test_redistribution_create(r->shapes, r->shardings, cases[i].permutation,
+                                       r->num_devices, &r->plan));
 }
 
 static void end(run *r) {
@@ -114,8 +88,8 @@ static void end(run *r) {
 }
 
 static void redistribute(run *r) {
-  r->bytes_sent = test_redistribute(
-      r->plan, &r->shapes[1], r->shardings[1], r->held[0], r->held[1]);
+  r->bytes_sent =
+      test_redistribute(r->plan, &r->shapes[1], r->shardings[1], r->held[0], r->held[1]);
 }
 
 RLO_TABLE_TEST(test_redistribution_moves__what_one_device_would_hold, cases) {
@@ -154,10 +128,8 @@ RLO_TABLE_TEST(test_redistribution_moves__what_one_device_would_hold, cases) {
     }
     ck_assert_uint_eq(wanted.count, r.held[1][device].count);
     if (!is_empty) {
-      ck_assert_msg(
-          memcmp(wanted.bytes, r.held[1][device].bytes, wanted.count) == 0,
-          "device %d holds something else",
-          (int)device);
+      ck_assert_msg(memcmp(wanted.bytes, r.held[1][device].bytes, wanted.count) == 0,
+                    "device %d holds something else", (int)device);
     }
     free(wanted.bytes);
   }
@@ -171,22 +143,17 @@ RLO_TABLE_TEST(test_redistribution_moves__what_one_device_would_hold, cases) {
 
 /* Four devices hold summands of f32[4]; two tiles receive them in order:
  * ((a + b) + c) + d, which another order would round differently. */
-RLO_TEST(
-    test_redistribution_moves__summands_are_added_in_the_order_of_addends) {
+RLO_TEST(test_redistribution_moves__summands_are_added_in_the_order_of_addends) {
   run r = {.num_devices = 4};
-  static const char sharding[] =
-      "{devices=[2,2]<=[4] last_tile_dims={replicated}}";
+  static const char sharding[] = "{devices=[2,2]<=[4] last_tile_dims={replicated}}";
   expect_ok(rlo_shape_parse("f32[4]", 6, &r.shapes[0]));
   r.shapes[1] = r.shapes[0];
   expect_ok(rlo_sharding_make(RLO_SHARDING_UNREDUCED, &r.shardings[0]));
   expect_ok(rlo_sharding_parse(sharding, strlen(sharding), &r.shardings[1]));
-  expect_ok(
-      test_redistribution_create(r.shapes, r.shardings, NULL, 0, &r.plan));
+  expect_ok(test_redistribution_create(r.shapes, r.shardings, NULL, 0, &r.plan));
   ck_assert_int_eq(rlo_redistribution_num_devices(r.plan), 4);
-  static const float summands[4][4] = {{1e8F, 1, 2, 3},
-                                       {1, 10, 20, 30},
-                                       {-1e8F, 100, 200, 300},
-                                       {1, 1000, 2000, 3000}};
+  static const float summands[4][4] = {
+      {1e8F, 1, 2, 3}, {1, 10, 20, 30}, {-1e8F, 100, 200, 300}, {1, 1000, 2000, 3000}};
   for (int k = 0; k < 4; ++k) {
     r.held[0][k] = test_memory_make(&r.shapes[0]);
     memcpy(r.held[0][k].bytes, summands[k], sizeof summands[k]);
@@ -194,8 +161,7 @@ RLO_TEST(
   redistribute(&r);
   static const float wanted[2][2] = {{1, 1111}, {2222, 3333}};
   for (int k = 0; k < 4; ++k) {
-    ck_assert_int_eq(
-        memcmp(r.held[1][k].bytes, wanted[k / 2], sizeof wanted[0]), 0);
+    ck_assert_int_eq(memcmp(r.held[1][k].bytes, wanted[k / 2], sizeof wanted[0]), 0);
   }
   end(&r);
 }
@@ -206,14 +172,11 @@ RLO_TEST(test_redistribution_moves__pieces_of_others_are_refused) {
   rlo_problem_list *list;
   rlo_redistribution_piece piece = {
       .peer = 1, .box = {.rank = 3, .limit = {16, 16, 16}}, .bytes = 16384};
-  expect_refusal(rlo_redistribution_lower_send(r.plan, 0, &piece, &list),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_redistribution_lower_send(r.plan, 0, &piece, &list), RLO_OUT_OF_RANGE,
                  "the piece is 0:16 in dimension 0, device 0 holds 0:8");
   ck_assert_ptr_null(list);
-  expect_refusal(
-      rlo_redistribution_lower_receive(r.plan, 8, &piece, true, &list),
-      RLO_OUT_OF_RANGE,
-      "device 8 is outside 0..7");
+  expect_refusal(rlo_redistribution_lower_receive(r.plan, 8, &piece, true, &list), RLO_OUT_OF_RANGE,
+                 "device 8 is outside 0..7");
   end(&r);
 }
 
@@ -224,11 +187,9 @@ RLO_TEST(test_redistribution_moves__a_scalar_is_not_filled_alone) {
   for (int side = 0; side < 2; ++side) {
     expect_ok(rlo_sharding_make_maximal(side, &r.shardings[side]));
   }
-  expect_ok(
-      test_redistribution_create(r.shapes, r.shardings, NULL, 0, &r.plan));
+  expect_ok(test_redistribution_create(r.shapes, r.shardings, NULL, 0, &r.plan));
   rlo_problem_list *list;
-  expect_refusal(rlo_redistribution_lower_fill(r.plan, 1, &list),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_redistribution_lower_fill(r.plan, 1, &list), RLO_INVALID_ARGUMENT,
                  "the array has no dimensions: its piece brings the fill");
   ck_assert_ptr_null(list);
   end(&r);

@@ -57,9 +57,7 @@ RLO_TEST(test_relabel__assignments_are_the_best_of_all) {
     int64_t tried[MAX_BRUTE];
     int64_t count = test_random_in(&random, 1, MAX_BRUTE);
     /* Many ties, few, and as large as they may be. */
-    int64_t most = round % 3 == 0   ? 2
-                   : round % 3 == 1 ? 1000
-                                    : INT64_MAX / (2 * (count + 1));
+    int64_t most = round % 3 == 0 ? 2 : round % 3 == 1 ? 1000 : INT64_MAX / (2 * (count + 1));
     for (int64_t k = 0; k < count * count; ++k) {
       gains[k] = test_random_in(&random, 0, most);
     }
@@ -116,11 +114,9 @@ static int64_t bytes_sent(const rlo_redistribution_options *o) {
 }
 
 /* What is sent where device devices[k] takes the part of device k. */
-static int64_t bytes_relabelled(const rlo_redistribution_options *o,
-                                const int64_t *devices) {
+static int64_t bytes_relabelled(const rlo_redistribution_options *o, const int64_t *devices) {
   rlo_redistribution_options other = *o;
-  expect_ok(rlo_sharding_relabel(
-      o->to_sharding, devices, o->num_devices, &other.to_sharding));
+  expect_ok(rlo_sharding_relabel(o->to_sharding, devices, o->num_devices, &other.to_sharding));
   int64_t bytes = bytes_sent(&other);
   rlo_sharding_release(other.to_sharding);
   return bytes;
@@ -173,19 +169,14 @@ static void check_random_pair(uint64_t seed, int64_t num_devices) {
   o.to = &shapes[1];
   o.permutation = permutation;
   o.num_devices = num_devices;
-  expect_ok(test_random_sharding(
-      &random, o.from, num_devices, true, &o.from_sharding));
-  expect_ok(
-      test_random_sharding(&random, o.to, num_devices, false, &o.to_sharding));
+  expect_ok(test_random_sharding(&random, o.from, num_devices, true, &o.from_sharding));
+  expect_ok(test_random_sharding(&random, o.to, num_devices, false, &o.to_sharding));
   int64_t bytes = relabel(&o, devices);
-  int64_t limit =
-      num_devices <= MAX_BRUTE ? least_by_brute_force(&o) : bytes_sent(&o);
+  int64_t limit = num_devices <= MAX_BRUTE ? least_by_brute_force(&o) : bytes_sent(&o);
   ck_assert_msg(num_devices <= MAX_BRUTE ? bytes == limit : bytes <= limit,
                 "%" PRId64 " bytes after relabelling, not %" PRId64
                 "; repeat with: RELAYOUT_TEST_SEED=%" PRIu64 " test_relabel",
-                bytes,
-                limit,
-                seed);
+                bytes, limit, seed);
   rlo_sharding_release(o.from_sharding);
   rlo_sharding_release(o.to_sharding);
 }
@@ -217,8 +208,7 @@ RLO_TEST(test_relabel__a_permuted_identity_sends_nothing) {
     int64_t dims[] = {count * 2, 3};
     rlo_shape shape;
     rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
-    rlo_sharding_tiles tiles = {
-        .rank = 2, .counts = {count, 1}, .devices = list};
+    rlo_sharding_tiles tiles = {.rank = 2, .counts = {count, 1}, .devices = list};
     expect_ok(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape));
     set_identity(list, count);
     expect_ok(rlo_sharding_make_tiled(&tiles, &o.from_sharding));
@@ -240,8 +230,7 @@ RLO_TEST(test_relabel__a_permuted_identity_sends_nothing) {
 /* Either order of the devices keeps 9 bytes. */
 RLO_TEST(test_relabel__parts_stay_where_nothing_is_gained) {
   static const int64_t dims[] = {2, 9};
-  static const char *const texts[] = {"{boxes=[0:2,0:4][0:2,4:9]}",
-                                      "{devices=[2,1]<=[2]}"};
+  static const char *const texts[] = {"{boxes=[0:2,0:4][0:2,4:9]}", "{devices=[2,1]<=[2]}"};
   int64_t devices[2];
   rlo_shape shape;
   rlo_sharding *shardings[2];
@@ -286,11 +275,9 @@ RLO_TABLE_TEST(test_relabel__shardings, relabellings) {
   rlo_sharding *sharding;
   rlo_sharding *relabelled;
   char text[64];
-  expect_ok(rlo_sharding_parse(
-      relabellings[_i].sharding, strlen(relabellings[_i].sharding), &sharding));
-  expect_ok(rlo_sharding_relabel(sharding,
-                                 relabellings[_i].devices,
-                                 relabellings[_i].num_devices,
+  expect_ok(
+      rlo_sharding_parse(relabellings[_i].sharding, strlen(relabellings[_i].sharding), &sharding));
+  expect_ok(rlo_sharding_relabel(sharding, relabellings[_i].devices, relabellings[_i].num_devices,
                                  &relabelled));
   rlo_sharding_format(relabelled, text, sizeof text);
   ck_assert_str_eq(text, relabellings[_i].relabelled);
@@ -340,13 +327,10 @@ static const struct {
 RLO_TABLE_TEST(test_relabel__refuses, refused) {
   rlo_sharding *sharding;
   rlo_sharding *relabelled;
-  expect_ok(rlo_sharding_parse(
-      refused[_i].sharding, strlen(refused[_i].sharding), &sharding));
+  expect_ok(rlo_sharding_parse(refused[_i].sharding, strlen(refused[_i].sharding), &sharding));
   expect_refusal(
-      rlo_sharding_relabel(
-          sharding, refused[_i].devices, refused[_i].num_devices, &relabelled),
-      refused[_i].status,
-      refused[_i].message);
+      rlo_sharding_relabel(sharding, refused[_i].devices, refused[_i].num_devices, &relabelled),
+      refused[_i].status, refused[_i].message);
   ck_assert_ptr_null(relabelled);
   rlo_sharding_release(sharding);
 }
@@ -363,8 +347,7 @@ RLO_TEST(test_relabel__pieces_have_a_largest_size) {
   o.from = &shape;
   o.to = &shape;
   rlo_redistribution *plan = plan_of(&o);
-  expect_refusal(rlo_redistribution_relabel(plan, devices),
-                 RLO_OVERFLOW,
+  expect_refusal(rlo_redistribution_relabel(plan, devices), RLO_OVERFLOW,
                  "a piece of device 0 has 17592186044416 bytes, and parts are "
                  "assigned for at most 8796093022208");
   rlo_redistribution_release(plan);
@@ -391,9 +374,8 @@ RLO_TABLE_TEST(test_relabel__reports_that_memory_is_out, short_of_memory) {
     }
   }
   rlo_sharding_tiles tiles = {.rank = 1, .counts = {count}, .devices = devices};
-  expect_ok(short_of_memory[_i].are_boxes
-                ? rlo_sharding_make_boxes(boxes, count, &o.to_sharding)
-                : rlo_sharding_make_tiled(&tiles, &o.to_sharding));
+  expect_ok(short_of_memory[_i].are_boxes ? rlo_sharding_make_boxes(boxes, count, &o.to_sharding)
+                                          : rlo_sharding_make_tiled(&tiles, &o.to_sharding));
   expect_ok(rlo_shape_make(RLO_DTYPE_U8, dims, 1, &shape));
   o.from = &shape;
   o.to = &shape;
@@ -408,8 +390,7 @@ RLO_TABLE_TEST(test_relabel__reports_that_memory_is_out, short_of_memory) {
       set_identity(devices, count);
       devices[0] = 1;
       devices[1] = 0;
-      run.status =
-          rlo_sharding_relabel(o.to_sharding, devices, count, &relabelled);
+      run.status = rlo_sharding_relabel(o.to_sharding, devices, count, &relabelled);
     }
   }
   ck_assert_int_gt(run.num_tries, 5);

@@ -44,20 +44,11 @@ static const struct {
     {"pred[4]", "pred[4]{0:E(1)}", "010080ff", "ed"},
     {"pred[4]{0:E(1)}", "pred[4]{0:E(16)}", "0e", "0000010001000100"},
     /* Bits of NaN survive, and a type without a zero is moved too. */
-    {"f32[2]{0:E(64)}",
-     "f32[2]",
-     "010080ff1122334445a3c1ff00000000",
-     "010080ff45a3c1ff"},
+    {"f32[2]{0:E(64)}", "f32[2]", "010080ff1122334445a3c1ff00000000", "010080ff45a3c1ff"},
     {"bf16[2]", "bf16[2]{0:E(24)}", "81ff7f7f", "81ff007f7f00"},
     {"f8e8m0fnu[2]", "f8e8m0fnu[2]{0:E(16)}", "00ff", "0000ff00"},
-    {"c64[1]",
-     "c64[1]{0:E(128)}",
-     "0100c07f020080ff",
-     "0100c07f020080ff0000000000000000"},
-    {"u64[1]{0:E(128)}",
-     "u64[1]",
-     "0102030405060708ffffffffffffffff",
-     "0102030405060708"},
+    {"c64[1]", "c64[1]{0:E(128)}", "0100c07f020080ff", "0100c07f020080ff0000000000000000"},
+    {"u64[1]{0:E(128)}", "u64[1]", "0102030405060708ffffffffffffffff", "0102030405060708"},
     /* Layouts of either side, and their fills. */
     {"s4[2,3]{1,0:E(4)}", "s4[2,3]{0,1}", "214365", "010402050306"},
     {"s4[2,3]{0,1}", "s4[2,3]{1,0:E(4)}", "010402050306", "214365"},
@@ -91,13 +82,8 @@ RLO_TABLE_TEST(test_repack__moves_the_bits_of_values, cases) {
   memset(got, 0xee, sizeof got);
   expect_ok(rlo_problem_run_host(&problem, from, got));
   for (size_t b = 0; b < dst_bytes; ++b) {
-    ck_assert_msg(got[b] == to[b],
-                  "%s to %s: byte %zu is %02x, not %02x",
-                  cases[_i].src,
-                  cases[_i].dst,
-                  b,
-                  got[b],
-                  to[b]);
+    ck_assert_msg(got[b] == to[b], "%s to %s: byte %zu is %02x, not %02x", cases[_i].src,
+                  cases[_i].dst, b, got[b], to[b]);
   }
   ck_assert_uint_eq(got[dst_bytes], 0xee);
 }
@@ -146,15 +132,11 @@ static uint64_t load(const uint8_t *bytes, int64_t slot, int64_t bits) {
 }
 
 /* Each element against its definition. */
-static void expect_elements(const rlo_shape *src,
-                            const rlo_shape *dst,
-                            const int32_t *permutation,
-                            const uint8_t *from,
-                            const uint8_t *to) {
+static void expect_elements(const rlo_shape *src, const rlo_shape *dst, const int32_t *permutation,
+                            const uint8_t *from, const uint8_t *to) {
   int64_t src_bits = rlo_shape_element_size_bits(src);
   int64_t dst_bits = rlo_shape_element_size_bits(dst);
-  uint64_t mask =
-      (UINT64_C(1) << rlo_dtype_value_bits(src->dtype)) - UINT64_C(1);
+  uint64_t mask = (UINT64_C(1) << rlo_dtype_value_bits(src->dtype)) - UINT64_C(1);
   int64_t index[RLO_MAX_RANK] = {0};
   if (rlo_shape_is_zero_element_array(dst)) {
     return;
@@ -165,10 +147,8 @@ static void expect_elements(const rlo_shape *src,
       src_index[permutation[k]] = index[k];
     }
     uint64_t value = load(from, test_slot_of(src, src_index), src_bits) & mask;
-    ck_assert_msg(load(to, test_slot_of(dst, index), dst_bits) == value,
-                  "%s to %s",
-                  test_text_of(src),
-                  test_text_of(dst));
+    ck_assert_msg(load(to, test_slot_of(dst, index), dst_bits) == value, "%s to %s",
+                  test_text_of(src), test_text_of(dst));
   } while (rlo_index_bump(dst, index));
 }
 
@@ -176,15 +156,9 @@ static void expect_elements(const rlo_shape *src,
 RLO_TEST(test_repack__agrees_with_its_definition) {
   enum { RUNS = 300 };
 
-  static const rlo_dtype dtypes[] = {RLO_DTYPE_U1,
-                                     RLO_DTYPE_U2,
-                                     RLO_DTYPE_S2,
-                                     RLO_DTYPE_S4,
-                                     RLO_DTYPE_U4,
-                                     RLO_DTYPE_F4E2M1FN,
-                                     RLO_DTYPE_F6E3M2FN,
-                                     RLO_DTYPE_S8,
-                                     RLO_DTYPE_BF16};
+  static const rlo_dtype dtypes[] = {RLO_DTYPE_U1,       RLO_DTYPE_U2, RLO_DTYPE_S2,
+                                     RLO_DTYPE_S4,       RLO_DTYPE_U4, RLO_DTYPE_F4E2M1FN,
+                                     RLO_DTYPE_F6E3M2FN, RLO_DTYPE_S8, RLO_DTYPE_BF16};
 
   enum { NUM_DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
@@ -201,12 +175,9 @@ RLO_TEST(test_repack__agrees_with_its_definition) {
     int32_t permutation[RLO_MAX_RANK];
     int32_t rank = (int32_t)test_random_in(&random, 0, 3);
     test_random_pair(&random, dtype, rank, 60, &src, &dst, permutation);
-    src.layout.element_size_bits =
-        sizes[test_random_in(&random, 0, NUM_SIZES - 1)];
-    dst.layout.element_size_bits =
-        sizes[test_random_in(&random, 0, NUM_SIZES - 1)];
-    if (rlo_shape_validate(&src) != RLO_OK ||
-        rlo_shape_validate(&dst) != RLO_OK) {
+    src.layout.element_size_bits = sizes[test_random_in(&random, 0, NUM_SIZES - 1)];
+    dst.layout.element_size_bits = sizes[test_random_in(&random, 0, NUM_SIZES - 1)];
+    if (rlo_shape_validate(&src) != RLO_OK || rlo_shape_validate(&dst) != RLO_OK) {
       continue;
     }
     expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));

@@ -20,8 +20,7 @@ static void lower(const char *from, const char *to) {
 
 /** Runs a problem on so many threads, and point by point; the bytes that no
  *  point writes are the same before. */
-static void expect_bytes_of_reference(const rlo_problem *p,
-                                      const void *indices,
+static void expect_bytes_of_reference(const rlo_problem *p, const void *indices,
                                       int32_t num_threads) {
   const size_t src_bytes = (size_t)rlo_problem_src_bytes(p);
   const size_t dst_bytes = (size_t)rlo_problem_dst_bytes(p);
@@ -36,8 +35,7 @@ static void expect_bytes_of_reference(const rlo_problem *p,
   }
   memset(got, 0xa5, dst_bytes + 1);
   memset(wanted, 0xa5, dst_bytes + 1);
-  const rlo_status status =
-      rlo_problem_run_host_indexed(p, src, indices, wanted);
+  const rlo_status status = rlo_problem_run_host_indexed(p, src, indices, wanted);
   ck_assert_int_eq(rlo_run_host(p, src, indices, got, num_threads), status);
   ck_assert_mem_eq(got, wanted, dst_bytes + 1);
   free(wanted);
@@ -79,24 +77,19 @@ static char memory[64];
 
 RLO_TEST(test_run_host__refuses_null) {
   lower("u8[2,3]", "u8[2,3]{0,1}");
-  expect_refusal(rlo_run_host(NULL, memory, NULL, memory, 1),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_host(NULL, memory, NULL, memory, 1), RLO_INVALID_ARGUMENT,
                  "'problem' is NULL");
-  expect_refusal(rlo_run_host(&problem, NULL, NULL, memory, 1),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_host(&problem, NULL, NULL, memory, 1), RLO_INVALID_ARGUMENT,
                  "'src' is NULL, but its length is 6");
-  expect_refusal(rlo_run_host(&problem, memory, NULL, NULL, 1),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_host(&problem, memory, NULL, NULL, 1), RLO_INVALID_ARGUMENT,
                  "'dst' is NULL, but its length is 6");
 }
 
 RLO_TEST(test_run_host__refuses_fewer_than_one_thread) {
   lower("u8[2,3]", "u8[2,3]{0,1}");
-  expect_refusal(rlo_run_host(&problem, memory, NULL, memory + 32, 0),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_host(&problem, memory, NULL, memory + 32, 0), RLO_INVALID_ARGUMENT,
                  "'num_threads' is 0; at least 1");
-  expect_refusal(rlo_run_host(&problem, memory, NULL, memory + 32, -3),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_run_host(&problem, memory, NULL, memory + 32, -3), RLO_INVALID_ARGUMENT,
                  "'num_threads' is -3; at least 1");
 }
 
@@ -108,10 +101,8 @@ RLO_TEST(test_run_host__refuses_missing_indices) {
   expect_ok(rlo_chain_create(&table, &chain));
   expect_ok(rlo_chain_gather(chain, &rows, 0, 0));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
-  expect_refusal(
-      rlo_run_host(rlo_problem_list_get(list, 0), memory, NULL, memory, 1),
-      RLO_INVALID_ARGUMENT,
-      "the indices are NULL; 16 bytes are needed");
+  expect_refusal(rlo_run_host(rlo_problem_list_get(list, 0), memory, NULL, memory, 1),
+                 RLO_INVALID_ARGUMENT, "the indices are NULL; 16 bytes are needed");
   rlo_problem_list_release(list);
   rlo_chain_release(chain);
 }
@@ -119,15 +110,13 @@ RLO_TEST(test_run_host__refuses_missing_indices) {
 RLO_TEST(test_run_host__refuses_what_is_no_problem) {
   lower("u8[2,3]", "u8[2,3]{0,1}");
   problem.num_axes = RLO_MAX_AXES + 1;
-  ck_assert_int_eq(rlo_run_host(&problem, memory, NULL, memory + 32, 1),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_run_host(&problem, memory, NULL, memory + 32, 1), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_run_host__refuses_a_position_beyond_its_memory) {
   lower("u8[2,3]", "u8[2,3]{0,1}");
   problem.src_bytes = 5;
-  ck_assert_int_eq(rlo_run_host(&problem, memory, NULL, memory + 32, 2),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_run_host(&problem, memory, NULL, memory + 32, 2), RLO_OUT_OF_RANGE);
 }
 
 RLO_TEST(test_run_host__needs_no_memory_without_points) {

@@ -41,14 +41,13 @@ RLO_TEST(test_scale_by__columns_of_a_transposed_array) {
   expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   char text[512];
   rlo_problem_format(&problem, text, sizeof text);
-  ck_assert_str_eq(
-      text,
-      "unit 32 bits, box a0:3 x a1:2\n"
-      "q0  = a0, the operand's place, of 32 bits\n"
-      "src = a0 + 3*a1\n"
-      "dst = 2*a0 + a1\n"
-      "cell = f32(1 * src, scaled by an operand), src of f32, dst unit 32 "
-      "bits\n");
+  ck_assert_str_eq(text,
+                   "unit 32 bits, box a0:3 x a1:2\n"
+                   "q0  = a0, the operand's place, of 32 bits\n"
+                   "src = a0 + 3*a1\n"
+                   "dst = 2*a0 + a1\n"
+                   "cell = f32(1 * src, scaled by an operand), src of f32, dst unit 32 "
+                   "bits\n");
 }
 
 /* The steps before it and after it round on their own; integers wrap. */
@@ -88,8 +87,7 @@ RLO_TEST(test_scale_by__sums) {
 }
 
 /** Runs the problem in pieces along one axis. */
-static void run_cut(
-    test_random *random, int32_t axis, const void *x, const void *s, void *y) {
+static void run_cut(test_random *random, int32_t axis, const void *x, const void *s, void *y) {
   const int64_t extent = problem.extents[axis];
   const int64_t middle = test_random_in(random, 0, extent);
   expect_ok(rlo__problem_restrict(&problem, axis, middle, extent, &other));
@@ -99,16 +97,12 @@ static void run_cut(
 }
 
 /* By hand: the elements in row-major order, times the operand, and back. */
-static void expect_scaled(test_random *random,
-                          const rlo_shape *src,
-                          const rlo_shape *dst,
-                          const int32_t *permutation,
-                          int32_t dim) {
+static void expect_scaled(test_random *random, const rlo_shape *src, const rlo_shape *dst,
+                          const int32_t *permutation, int32_t dim) {
   rlo_shape plain;
   expect_ok(rlo_shape_make(RLO_DTYPE_F32, dst->dims, dst->rank, &plain));
   rlo_combine_options options = along(dim);
-  rlo_status status =
-      rlo_relayout_combine(src, dst, permutation, &options, &problem);
+  rlo_status status = rlo_relayout_combine(src, dst, permutation, &options, &problem);
   if (status != RLO_OK) {
     ck_assert(status == RLO_UNSUPPORTED || status == RLO_INVALID_ARGUMENT);
     return; /* too many axes; strides that collide */
@@ -161,8 +155,7 @@ RLO_TEST(test_scale_by__random_layouts) {
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];
     int32_t rank = (int32_t)test_random_in(&random, 1, 5);
-    test_random_pair(
-        &random, RLO_DTYPE_F32, rank, 3000, &src, &dst, permutation);
+    test_random_pair(&random, RLO_DTYPE_F32, rank, 3000, &src, &dst, permutation);
     int64_t dim = test_random_in(&random, 0, rank - 1);
     expect_scaled(&random, &src, &dst, permutation, (int32_t)dim);
   }
@@ -179,11 +172,9 @@ RLO_TEST(test_scale_by__the_adjoint_scales_again) {
   /* What was broadcast along the operand is summed by the adjoint. */
   lower("f32[2,3]", "f32[2,3]", 1);
   problem.src.axis[1] = 0;
-  expect_refusal(
-      rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &other),
-      RLO_UNSUPPORTED,
-      "the operand follows axis 1, which is summed; steps come after "
-      "the sum");
+  expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &other), RLO_UNSUPPORTED,
+                 "the operand follows axis 1, which is summed; steps come after "
+                 "the sum");
 }
 
 RLO_TEST(test_scale_by__problems_differ_by_the_operand) {
@@ -207,42 +198,32 @@ RLO_TEST(test_scale_by__problems_differ_by_the_operand) {
 RLO_TEST(test_scale_by__refusals) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   rlo_combine_options options = along(2);
-  expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem), RLO_OUT_OF_RANGE,
                  "an operand along dimension 2 of a destination of rank 2");
   lower("f32[2,3]", "f32[2,3]", 1);
   other = problem;
   other.index_bits = 64;
-  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL), RLO_INVALID_ARGUMENT,
                  "an operand of 64 bits; the value is computed in f32");
   other = problem;
   other.terms[0].divisor = 2;
-  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL), RLO_INVALID_ARGUMENT,
                  "term 0, the place of an operand, has the divisor 2, not 1");
   other = problem;
   other.num_terms = 0;
   const char *why =
       "the value is scaled by an operand; the problem needs one term with its "
       "place, and none that loads indices, because there is one third memory";
-  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 why);
+  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL), RLO_INVALID_ARGUMENT, why);
   other = problem;
-  other.terms[other.num_terms++] =
-      (rlo_term){.kind = RLO_TERM_LOAD, .limit = 2};
-  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 why);
+  other.terms[other.num_terms++] = (rlo_term){.kind = RLO_TERM_LOAD, .limit = 2};
+  expect_refusal(rlo_problem_canonicalize(&other, 0, NULL, NULL), RLO_INVALID_ARGUMENT, why);
   const float x[6] = {0};
   float y[6];
   problem.index_bytes = 8;
-  expect_refusal(rlo_problem_run_host_indexed(&problem, x, x, y),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_problem_run_host_indexed(&problem, x, x, y), RLO_OUT_OF_RANGE,
                  "operand position 2 of 32 bits lies outside its 8 bytes");
-  expect_refusal(rlo_problem_run_host(&problem, x, y),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_problem_run_host(&problem, x, y), RLO_INVALID_ARGUMENT,
                  "a step of the problem takes an operand; "
                  "rlo_problem_run_host_indexed takes it");
 }

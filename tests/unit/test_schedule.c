@@ -18,11 +18,8 @@ static void begin(void) {
 RLO_FIXTURE(begin, NULL);
 
 static void list(rlo_plan_options *options) {
-  const rlo__plan_request request = {
-      .problem = &problem, .device = &device, .options = options};
-  ck_assert_msg(rlo__planner_list_candidates(
-                    &request, candidates, &num_candidates) == RLO_OK,
-                "%s",
+  const rlo__plan_request request = {.problem = &problem, .device = &device, .options = options};
+  ck_assert_msg(rlo__planner_list_candidates(&request, candidates, &num_candidates) == RLO_OK, "%s",
                 rlo_error_last()->message);
 }
 
@@ -41,8 +38,7 @@ static void lower_plane(void) {
 RLO_TEST(test_schedule__names_are_what_a_line_of_wisdom_takes) {
   ck_assert_str_eq(rlo__schedules[0].name, "default");
   for (int32_t n = 0; n < rlo__num_schedules; ++n) {
-    ck_assert_ptr_eq(rlo__schedule_find(rlo__schedules[n].name),
-                     &rlo__schedules[n]);
+    ck_assert_ptr_eq(rlo__schedule_find(rlo__schedules[n].name), &rlo__schedules[n]);
     ck_assert_uint_lt(strlen(rlo__schedules[n].name), 64);
     for (const char *c = rlo__schedules[n].name; *c != '\0'; ++c) {
       ck_assert(*c >= ' ' && *c < 0x7f);
@@ -55,8 +51,7 @@ RLO_TEST(test_schedule__names_are_what_a_line_of_wisdom_takes) {
 RLO_TEST(test_schedule__an_unknown_one_is_refused_with_those_there_are) {
   lower_plane();
   ck_assert_int_eq(plan_in(NULL, "sideways"), RLO_NOT_FOUND);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "\"sideways\"; there are \"default\""));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "\"sideways\"; there are \"default\""));
 }
 
 RLO_TEST(test_schedule__turns_its_knobs) {
@@ -104,8 +99,7 @@ RLO_TEST(test_schedule__orders_groups) {
   ck_assert_int_eq(strides[1], 256);
   ck_assert_ptr_nonnull(strstr(launch.parameters, "output order"));
   /* The source's order has an axis between those of the plane. */
-  test_plan_lower(
-      "f32[1024,4,1024]", "f32[1024,4,1024]{0,1,2}", NULL, &problem);
+  test_plan_lower("f32[1024,4,1024]", "f32[1024,4,1024]{0,1,2}", NULL, &problem);
   ck_assert_int_eq(plan_in("tile", "plane order"), RLO_OK);
   fastest_strides(strides);
   ck_assert_int_eq(strides[0], 128);
@@ -136,14 +130,12 @@ RLO_TEST(test_schedule__turns_the_knobs_of_gpus) {
 }
 
 RLO_TEST(test_schedule__orders_groups_of_gpus) {
-  static const char *const orders[] = {
-      "output order", "input order", "plane order"};
+  static const char *const orders[] = {"output order", "input order", "plane order"};
   device = test_plan_gpu();
   for (size_t n = 0; n < sizeof orders / sizeof orders[0]; ++n) {
     int64_t strides[2];
     /* The axis beside the plane is between those of it, on both sides. */
-    test_plan_lower(
-        "f32[1024,8,1024]", "f32[1024,8,1024]{0,1,2}", NULL, &problem);
+    test_plan_lower("f32[1024,8,1024]", "f32[1024,8,1024]{0,1,2}", NULL, &problem);
     ck_assert_int_eq(plan_in("tile", orders[n]), RLO_OK);
     fastest_strides(strides);
     ck_assert_int_eq(strides[n == 0 ? 1 : 0], 64);
@@ -163,16 +155,12 @@ RLO_TEST(test_schedule__candidates_begin_with_the_plan_and_differ) {
   ck_assert(rlo__launch_equal(&candidates[0].launch, &launch));
   for (int32_t n = 0; n < num_candidates; ++n) {
     for (int32_t k = 0; k < n; ++k) {
-      ck_assert_msg(
-          !rlo__launch_equal(&candidates[n].launch, &candidates[k].launch),
-          "%s and %s come out the same",
-          candidates[n].schedule->name,
-          candidates[k].schedule->name);
+      ck_assert_msg(!rlo__launch_equal(&candidates[n].launch, &candidates[k].launch),
+                    "%s and %s come out the same", candidates[n].schedule->name,
+                    candidates[k].schedule->name);
     }
     /* Forced by name, each is what was listed. */
-    ck_assert_int_eq(
-        plan_in(candidates[n].family->name, candidates[n].schedule->name),
-        RLO_OK);
+    ck_assert_int_eq(plan_in(candidates[n].family->name, candidates[n].schedule->name), RLO_OK);
     ck_assert(rlo__launch_equal(&candidates[n].launch, &launch));
   }
 }
@@ -219,7 +207,6 @@ RLO_TEST(test_schedule__each_changes_some_launch) {
     }
   }
   for (int32_t n = 0; n < rlo__num_schedules; ++n) {
-    ck_assert_msg(
-        has_changed[n], "\"%s\" is never a candidate", rlo__schedules[n].name);
+    ck_assert_msg(has_changed[n], "\"%s\" is never a candidate", rlo__schedules[n].name);
   }
 }

@@ -26,8 +26,7 @@ static const char *print(size_t capacity, const char *format, ...) {
 RLO_TEST(test_sentence__what_a_terminal_would_obey_is_escaped) {
   static const char *rows[][2] = {
       {"\x1b[31mred\n\t\x7f\r", "\\x1b[31mred\\x0a\\x09\\x7f\\x0d"},
-      {"na\xc3\xafve \xe2\x98\x83 \xf0\x9d\x84\x9e",
-       "na\xc3\xafve \xe2\x98\x83 \xf0\x9d\x84\x9e"},
+      {"na\xc3\xafve \xe2\x98\x83 \xf0\x9d\x84\x9e", "na\xc3\xafve \xe2\x98\x83 \xf0\x9d\x84\x9e"},
       /* The last control character of two bytes, and what follows it. */
       {"\xc2\x9f\xc2\xa0", "\\xc2\\x9f\xc2\xa0"},
       /* Marks that turn the direction, and their neighbours. */
@@ -45,8 +44,7 @@ RLO_TEST(test_sentence__what_a_terminal_would_obey_is_escaped) {
       {"\xe0\x9f\xbf\xe0\xa0\x80", "\\xe0\\x9f\\xbf\xe0\xa0\x80"},
       {"\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf"},
       {"\xed\xa0\x80\xed\x9f\xbf", "\\xed\\xa0\\x80\xed\x9f\xbf"},
-      {"\xf4\x90\x80\x80\xf4\x8f\xbf\xbf",
-       "\\xf4\\x90\\x80\\x80\xf4\x8f\xbf\xbf"},
+      {"\xf4\x90\x80\x80\xf4\x8f\xbf\xbf", "\\xf4\\x90\\x80\\x80\xf4\x8f\xbf\xbf"},
   };
   for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
     ck_assert_str_eq(print(200, "%s", rows[k][0]), rows[k][1]);
@@ -58,10 +56,8 @@ RLO_TEST(test_sentence__of_a_long_one_both_ends_are_kept) {
   ck_assert_str_eq(print(17, "%s", "0123456789abcdef"), "0123456789abcdef");
   ck_assert_str_eq(print(16, "%s", "0123456789abcdef"), "012345...abcdef");
   /* Nothing is cut within a character or \xNN. */
-  ck_assert_str_eq(print(16, "%s", "01234\xe2\x98\x83 0123456789"),
-                   "01234...456789");
-  ck_assert_str_eq(print(16, "%s", "0123456789 \xe2\x98\x83 0123"),
-                   "012345... 0123");
+  ck_assert_str_eq(print(16, "%s", "01234\xe2\x98\x83 0123456789"), "01234...456789");
+  ck_assert_str_eq(print(16, "%s", "0123456789 \xe2\x98\x83 0123"), "012345... 0123");
   ck_assert_str_eq(print(16, "%s", "012\x01 0123456789"), "012...456789");
 }
 

@@ -56,8 +56,7 @@ RLO_TABLE_TEST(test_service__a_job_is_done, pairs) {
   ck_assert_int_le(info.host_bytes_peak, t.options.host_memory_bytes);
   ck_assert_int_eq(info.device_bytes_peak, 0);
   ck_assert(info.seconds > 0 && !(info.seconds_left > 0));
-  bool is_staged = pairs[_i].src != TEST_STORAGE_MEMORY ||
-                   pairs[_i].dst != TEST_STORAGE_MEMORY;
+  bool is_staged = pairs[_i].src != TEST_STORAGE_MEMORY || pairs[_i].dst != TEST_STORAGE_MEMORY;
   ck_assert((info.host_bytes_peak > 0) == is_staged);
   if (pairs[_i].dst == TEST_STORAGE_FUNCTIONS) {
     ck_assert_int_gt(info.num_pieces, 1);
@@ -94,29 +93,21 @@ static void measure(measured_storage *m, int64_t offset, int64_t bytes) {
   }
 }
 
-static rlo_status read_measured(void *payload,
-                                int64_t offset,
-                                int64_t bytes,
-                                void *into) {
+static rlo_status read_measured(void *payload, int64_t offset, int64_t bytes, void *into) {
   measured_storage *m = payload;
   measure(m, offset, bytes);
   memcpy(into, m->memory + offset, (size_t)bytes);
   return RLO_OK;
 }
 
-static rlo_status write_measured(void *payload,
-                                 int64_t offset,
-                                 int64_t bytes,
-                                 const void *from) {
+static rlo_status write_measured(void *payload, int64_t offset, int64_t bytes, const void *from) {
   measured_storage *m = payload;
   measure(m, offset, bytes);
   memcpy(m->memory + offset, from, (size_t)bytes);
   return RLO_OK;
 }
 
-static void open_measured(measured_storage *m,
-                          int64_t bytes,
-                          int64_t edge_bytes,
+static void open_measured(measured_storage *m, int64_t bytes, int64_t edge_bytes,
                           rlo_storage_traits *out_traits) {
   memset(m, 0, sizeof *m);
   m->memory = calloc(1, (size_t)bytes);
@@ -143,12 +134,11 @@ static const struct {
   const char *src, *dst, *permutation;
   int64_t row_bytes[2];
   int64_t host_bytes;
-} transfers[] = {
-    {"f32[512,1024]", "f32[1024,512]", "1,0", {4096, 2048}, 128 << 10},
-    {"f32[512,1024]", "f32[1024,512]", "1,0", {4096, 2048}, 1 << 20},
-    {"f32[333,777]", "f32[777,333]", "1,0", {3108, 1332}, 64 << 10},
-    {"f32[16,64,512]", "f32[64,16,512]", "1,0,2", {131072, 32768}, 256 << 10},
-    {"f32[1024,512]", "bf16[512,1024]", "1,0", {2048, 2048}, 256 << 10}};
+} transfers[] = {{"f32[512,1024]", "f32[1024,512]", "1,0", {4096, 2048}, 128 << 10},
+                 {"f32[512,1024]", "f32[1024,512]", "1,0", {4096, 2048}, 1 << 20},
+                 {"f32[333,777]", "f32[777,333]", "1,0", {3108, 1332}, 64 << 10},
+                 {"f32[16,64,512]", "f32[64,16,512]", "1,0,2", {131072, 32768}, 256 << 10},
+                 {"f32[1024,512]", "bf16[512,1024]", "1,0", {2048, 2048}, 256 << 10}};
 
 /* But at edges, no transfer is shorter than the run that was planned, and the
  * shortest is told. */
@@ -157,10 +147,7 @@ RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
     return;
   }
   rlo_problem problem;
-  test_plan_lower(transfers[_i].src,
-                  transfers[_i].dst,
-                  transfers[_i].permutation,
-                  &problem);
+  test_plan_lower(transfers[_i].src, transfers[_i].dst, transfers[_i].permutation, &problem);
   measured_storage src, dst;
   rlo_storage_traits of_src, of_dst;
   open_measured(&src, problem.src_bytes, transfers[_i].row_bytes[0], &of_src);
@@ -172,13 +159,11 @@ RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
   of_service.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
   of_service.io_threads = 2;
   rlo_job_estimate estimate = RLO_JOB_ESTIMATE_INIT;
-  expect_ok(rlo_job_estimate_make(
-      &problem, &of_src, &of_dst, &of_service, &options, &estimate));
+  expect_ok(rlo_job_estimate_make(&problem, &of_src, &of_dst, &of_service, &options, &estimate));
   src.planned_bytes = estimate.read_run_bytes;
   dst.planned_bytes = estimate.write_run_bytes;
   rlo_job *job = NULL;
-  expect_ok(rlo_service_submit(
-      service, &problem, src.storage, dst.storage, &options, &job));
+  expect_ok(rlo_service_submit(service, &problem, src.storage, dst.storage, &options, &job));
   expect_ok(rlo_job_wait(job, -1, NULL));
   expect_ok(rlo_job_result(job));
   rlo_job_info info = RLO_JOB_INFO_INIT;
@@ -209,8 +194,7 @@ RLO_TEST(test_service__states) {
   ck_assert_int_eq(transpose_job_info(&first).state, RLO_JOB_RUNNING);
   ck_assert_int_eq(transpose_job_info(&first).status, RLO_OK);
   ck_assert(transpose_job_info(&first).seconds_left < 0);
-  expect_refusal(
-      rlo_job_result(first.job), RLO_INVALID_ARGUMENT, "the job has not ended");
+  expect_refusal(rlo_job_result(first.job), RLO_INVALID_ARGUMENT, "the job has not ended");
   bool has_ended = true;
   expect_ok(rlo_job_wait(first.job, 5, &has_ended));
   ck_assert(!has_ended);
@@ -335,8 +319,7 @@ RLO_TEST(test_service__many_transfers_of_a_granule) {
   uint8_t *content = t.src.memory;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.granule_bytes = 320;
-  watched_storage_init(
-      &granular, TEST_STORAGE_FUNCTIONS, content, t.src.bytes, &traits);
+  watched_storage_init(&granular, TEST_STORAGE_FUNCTIONS, content, t.src.bytes, &traits);
   rlo_storage *memory = t.src.storage;
   t.src.storage = granular.storage;
   t.options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
@@ -359,21 +342,15 @@ RLO_LOOP_TEST(test_service__gaps, 0, 2) {
   memset(src, 3, sizeof src);
   memset(wanted, _i == 0 ? 7 : 0, sizeof wanted);
   watched_storage storages[2];
-  watched_storage_init(
-      &storages[0], TEST_STORAGE_FILE, src, problem.src_bytes, NULL);
-  watched_storage_init(
-      &storages[1], TEST_STORAGE_FUNCTIONS, wanted, problem.dst_bytes, NULL);
+  watched_storage_init(&storages[0], TEST_STORAGE_FILE, src, problem.src_bytes, NULL);
+  watched_storage_init(&storages[1], TEST_STORAGE_FUNCTIONS, wanted, problem.dst_bytes, NULL);
   expect_ok(rlo_problem_run_host(&problem, src, wanted));
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.host_memory_bytes = 6144;
   options.is_new_destination = _i == 1;
   rlo_job *job = NULL;
-  expect_ok(rlo_service_submit(service,
-                               &problem,
-                               storages[0].storage,
-                               storages[1].storage,
-                               &options,
-                               &job));
+  expect_ok(rlo_service_submit(service, &problem, storages[0].storage, storages[1].storage,
+                               &options, &job));
   expect_ok(rlo_job_wait(job, -1, NULL));
   expect_ok(rlo_job_result(job));
   rlo_job_release(job);
@@ -442,10 +419,7 @@ RLO_TEST(test_service__the_higher_priority_goes_first) {
   const char *last_high = strrchr(o.letters, 'h');
   const char *last_normal = strrchr(o.letters, 'n');
   const char *first_low = strchr(o.letters, 'l');
-  ck_assert_msg(
-      last_high < last_normal && last_normal < strrchr(o.letters, 'l'),
-      "%s",
-      o.letters);
+  ck_assert_msg(last_high < last_normal && last_normal < strrchr(o.letters, 'l'), "%s", o.letters);
   /* But the lowest is not left alone. */
   ck_assert_msg(first_low < last_high, "%s", o.letters);
 }
@@ -460,14 +434,11 @@ RLO_TEST(test_service__is_unusable_in_a_child) {
   pid_t child = fork();
   if (child == 0) {
     rlo_job *job = NULL;
-    bool is_refused =
-        rlo_service_submit(
-            service, &t.problem, t.src.storage, t.dst.storage, NULL, &job) ==
-            RLO_UNSUPPORTED &&
-        rlo_service_drain(service, -1, NULL) == RLO_UNSUPPORTED &&
-        rlo_job_wait(t.job, -1, NULL) == RLO_UNSUPPORTED &&
-        rlo_service_poll_fd(service) == -1 &&
-        rlo_service_take_ended(service) == NULL;
+    bool is_refused = rlo_service_submit(service, &t.problem, t.src.storage, t.dst.storage, NULL,
+                                         &job) == RLO_UNSUPPORTED &&
+                      rlo_service_drain(service, -1, NULL) == RLO_UNSUPPORTED &&
+                      rlo_job_wait(t.job, -1, NULL) == RLO_UNSUPPORTED &&
+                      rlo_service_poll_fd(service) == -1 && rlo_service_take_ended(service) == NULL;
     rlo_job_release(t.job);
     rlo_service_cancel_all(service);
     rlo_service_release(service);

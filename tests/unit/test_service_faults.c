@@ -39,15 +39,12 @@ static bool fail_call(int n, bool is_read, bool is_silent) {
   bool has_failed = rlo_job_result(failing.job) != RLO_OK;
   if (has_failed) {
     transpose_job_expect_failure(&failing, RLO_IO, "");
-    const char *wanted =
-        is_silent ? "of a storage failed with RLO_IO and no" : "fails";
+    const char *wanted = is_silent ? "of a storage failed with RLO_IO and no" : "fails";
     const char *message = rlo_error_last()->message;
     ck_assert_msg(strstr(message, wanted) != NULL &&
-                      (strncmp(message, "piece ", 6) == 0 ||
-                       strncmp(message, "box ", 4) == 0) &&
+                      (strncmp(message, "piece ", 6) == 0 || strncmp(message, "box ", 4) == 0) &&
                       strstr(message, " of ") != NULL,
-                  "%s",
-                  message);
+                  "%s", message);
     ck_assert_int_eq(atomic_load(&failing.dst.num_flushes), 0);
   } else {
     transpose_job_expect(&failing);
@@ -152,8 +149,7 @@ RLO_TEST(test_service_faults__cancelled_while_it_waits) {
   transpose_job_submit(&waiting, single);
   /* Nothing else happens in the service. */
   rlo_job_cancel(waiting.job);
-  transpose_job_expect_failure(
-      &waiting, RLO_CANCELLED, "the job was cancelled");
+  transpose_job_expect_failure(&waiting, RLO_CANCELLED, "the job was cancelled");
   ck_assert_int_eq(atomic_load(&waiting.src.num_calls), 0);
   test_gate_open(&gate);
   transpose_job_expect(&running);
@@ -257,17 +253,15 @@ RLO_TEST(test_service_faults__without_memory) {
     transpose_job t;
     transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
     rlo__alloc_set_fault(nth, false);
-    rlo_status status = rlo_service_submit(
-        service, &t.problem, t.src.storage, t.dst.storage, &t.options, &t.job);
+    rlo_status status =
+        rlo_service_submit(service, &t.problem, t.src.storage, t.dst.storage, &t.options, &t.job);
     if (status == RLO_OK) {
       expect_ok(rlo_job_wait(t.job, -1, NULL));
       status = rlo_job_result(t.job);
       num_done += status == RLO_OK;
     }
     rlo__alloc_set_fault(0, false);
-    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY,
-                  "allocation %d: %s",
-                  (int)nth,
+    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "allocation %d: %s", (int)nth,
                   rlo_error_last()->message);
     transpose_job_deinit(&t);
   }

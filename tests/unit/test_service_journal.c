@@ -32,21 +32,12 @@ static void tear_down(void) {
 
 RLO_FIXTURE(set_up, tear_down);
 
-static void expect_no_job(transpose_job *t,
-                          rlo_status status,
-                          const char *words) {
+static void expect_no_job(transpose_job *t, rlo_status status, const char *words) {
   rlo_job *job = NULL;
-  rlo_status got = rlo_service_submit(journal_case.service,
-                                      &t->problem,
-                                      t->src.storage,
-                                      t->dst.storage,
-                                      &t->options,
-                                      &job);
-  ck_assert_msg(
-      got == status && strstr(rlo_error_last()->message, words) != NULL,
-      "%s: %s",
-      rlo_status_name(got),
-      rlo_error_last()->message);
+  rlo_status got = rlo_service_submit(journal_case.service, &t->problem, t->src.storage,
+                                      t->dst.storage, &t->options, &job);
+  ck_assert_msg(got == status && strstr(rlo_error_last()->message, words) != NULL, "%s: %s",
+                rlo_status_name(got), rlo_error_last()->message);
   ck_assert_ptr_null(job);
 }
 
@@ -55,8 +46,7 @@ RLO_TEST(test_service_journal__a_checkpoint_is_beside_the_pass) {
   transpose_job t;
   test_gate gate;
   test_gate_init(&gate);
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   t.dst.on_flush = test_gate_pass;
   t.dst.payload = &gate;
   transpose_job_submit(&t, journal_case.service);
@@ -79,10 +69,8 @@ RLO_TEST(test_service_journal__a_checkpoint_after_so_many_bytes) {
   rlo__thresholds.service_checkpoint_seconds = 1000000000;
   for (int n = 0; n < 2; ++n) {
     transpose_job t;
-    test_journal_init_job(
-        &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
-    rlo__thresholds.service_checkpoint_bytes =
-        n == 0 ? t.dst.bytes + 1 : t.dst.bytes / 4;
+    test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+    rlo__thresholds.service_checkpoint_bytes = n == 0 ? t.dst.bytes + 1 : t.dst.bytes / 4;
     transpose_job_submit(&t, journal_case.service);
     transpose_job_expect(&t);
     const int64_t num_flushes = atomic_load(&t.dst.num_flushes);
@@ -98,8 +86,7 @@ RLO_TEST(test_service_journal__a_checkpoint_after_so_many_bytes) {
 RLO_TEST(test_service_journal__with_the_budget_that_it_began_with) {
   rlo_service *large = test_journal_service(INT64_C(1) << 24, 5);
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   t.options.host_memory_bytes = 0;
   transpose_job_submit(&t, large);
   transpose_job_expect(&t);
@@ -111,12 +98,10 @@ RLO_TEST(test_service_journal__with_the_budget_that_it_began_with) {
   traits.bytes = t.src.bytes;
   options.host_memory_bytes = INT64_C(1) << 24;
   options.io_threads = 5;
-  expect_ok(rlo_job_estimate_make(
-      &t.problem, &traits, &traits, &options, &t.options, &wanted));
+  expect_ok(rlo_job_estimate_make(&t.problem, &traits, &traits, &options, &t.options, &wanted));
   options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
   options.io_threads = 1;
-  expect_ok(rlo_job_estimate_make(
-      &t.problem, &traits, &traits, &options, &t.options, &got));
+  expect_ok(rlo_job_estimate_make(&t.problem, &traits, &traits, &options, &t.options, &got));
   ck_assert_int_eq(got.num_pieces, wanted.num_pieces);
   ck_assert_int_eq(got.num_pieces, first.num_pieces);
   ck_assert_int_eq(got.host_bytes, wanted.host_bytes);
@@ -124,8 +109,7 @@ RLO_TEST(test_service_journal__with_the_budget_that_it_began_with) {
   transpose_job_expect(&t);
   ck_assert_int_eq(transpose_job_info(&t).bytes_resumed, first.bytes_total);
   t.options.host_memory_bytes = 12345;
-  expect_no_job(&t,
-                RLO_INVALID_ARGUMENT,
+  expect_no_job(&t, RLO_INVALID_ARGUMENT,
                 "is of a job with 8388608 bytes of host memory, 1 passes and 0 "
                 "bytes behind the destination; this one wants 12345, 0 and 0");
   transpose_job_deinit(&t);
@@ -145,8 +129,7 @@ RLO_TEST(test_service_journal__alone_in_a_smaller_service) {
                                .dst_bytes = sizeof content};
   rlo_service *large = test_journal_service(INT64_C(4) << 20, 2);
   watched_storage src, dst;
-  watched_storage_init(
-      &src, TEST_STORAGE_FUNCTIONS, content, sizeof content, NULL);
+  watched_storage_init(&src, TEST_STORAGE_FUNCTIONS, content, sizeof content, NULL);
   memset(content, 0, sizeof content);
   watched_storage_init(&dst, TEST_STORAGE_FILE, content, sizeof content, NULL);
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
@@ -155,19 +138,14 @@ RLO_TEST(test_service_journal__alone_in_a_smaller_service) {
   src.fails_at = 2;
   src.failure = RLO_IO;
   rlo_job *job = NULL;
-  expect_ok(rlo_service_submit(
-      large, &problem, src.storage, dst.storage, &options, &job));
+  expect_ok(rlo_service_submit(large, &problem, src.storage, dst.storage, &options, &job));
   expect_ok(rlo_job_wait(job, -1, NULL));
   ck_assert_int_eq(rlo_job_result(job), RLO_IO);
   rlo_job_release(job);
   src.fails_at = 0;
   options.host_memory_bytes = 0;
-  expect_ok(rlo_service_submit(journal_case.service,
-                               &problem,
-                               src.storage,
-                               dst.storage,
-                               &options,
-                               &job));
+  expect_ok(
+      rlo_service_submit(journal_case.service, &problem, src.storage, dst.storage, &options, &job));
   transpose_job other;
   transpose_job_init(&other, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
   transpose_job_submit(&other, journal_case.service);
@@ -177,8 +155,7 @@ RLO_TEST(test_service_journal__alone_in_a_smaller_service) {
   expect_ok(rlo_job_result(job));
   rlo_job_info info = RLO_JOB_INFO_INIT;
   expect_ok(rlo_job_get_info(job, &info));
-  ck_assert(test_thresholds_are_low() ||
-            info.host_bytes_peak > RLO_SERVICE_MIN_HOST_BYTES);
+  ck_assert(test_thresholds_are_low() || info.host_bytes_peak > RLO_SERVICE_MIN_HOST_BYTES);
   rlo_job_release(job);
   watched_storage_get(&dst, content);
   ck_assert(content[0] == 5 && content[sizeof content - 1] == 5);
@@ -192,13 +169,12 @@ static void make_large(rlo_problem *problem, rlo__job_setting *setting) {
   const rlo_shape from = test_shape_of("f32[65536,65536]");
   static const int32_t permutation[] = {1, 0};
   expect_ok(rlo_relayout_lower(&from, &from, permutation, problem));
-  *setting = (rlo__job_setting){
-      .limits = {.options = {.host_memory_bytes = INT64_C(14) << 30,
-                             .device_memory_bytes = INT64_C(64) << 20,
-                             .io_threads = 2,
-                             .max_running_jobs = 1},
-                 .max_buffer_bytes = INT64_MAX},
-      .options = RLO_JOB_OPTIONS_INIT};
+  *setting = (rlo__job_setting){.limits = {.options = {.host_memory_bytes = INT64_C(14) << 30,
+                                                       .device_memory_bytes = INT64_C(64) << 20,
+                                                       .io_threads = 2,
+                                                       .max_running_jobs = 1},
+                                           .max_buffer_bytes = INT64_MAX},
+                                .options = RLO_JOB_OPTIONS_INIT};
   setting->options.journal_path = "journal";
   for (int side = 0; side < 2; ++side) {
     rlo_storage_traits *traits = &setting->traits[side];
@@ -249,10 +225,9 @@ RLO_TEST(test_service_journal__devices_with_less_memory) {
   setting.limits.copies = true;
   setting.limits.num_lanes = 1;
   setting.limits.options.device_memory_bytes = 1 << 20;
-  ck_assert_int_eq(rlo__job_plan_make(&problem, &setting, &plan),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message,
-                               "bytes on a device; the budget is 1048576"));
+  ck_assert_int_eq(rlo__job_plan_make(&problem, &setting, &plan), RLO_INVALID_ARGUMENT);
+  ck_assert_ptr_nonnull(
+      strstr(rlo_error_last()->message, "bytes on a device; the budget is 1048576"));
 }
 
 /* ----------------------------------------------------------------- refusals */
@@ -262,10 +237,7 @@ static rlo_status identify(void *payload, uint64_t *out_number) {
   return RLO_OK;
 }
 
-static rlo_status read_zeros(void *payload,
-                             int64_t offset,
-                             int64_t bytes,
-                             void *into) {
+static rlo_status read_zeros(void *payload, int64_t offset, int64_t bytes, void *into) {
   (void)payload;
   (void)offset;
   memset(into, 0, (size_t)bytes);
@@ -274,8 +246,7 @@ static rlo_status read_zeros(void *payload,
 
 RLO_TEST(test_service_journal__functions_that_identify_the_source) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_MEMORY, TEST_STORAGE_FILE);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_MEMORY, TEST_STORAGE_FILE);
   rlo_storage_release(t.src.storage);
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   uint64_t number = 17;
@@ -294,10 +265,8 @@ RLO_TEST(test_service_journal__functions_that_identify_the_source) {
 
 RLO_TEST(test_service_journal__other_jobs) {
   transpose_job t, other;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
-  test_journal_init_job(
-      &journal_case, &other, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+  test_journal_init_job(&journal_case, &other, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
   transpose_job_submit(&t, journal_case.service);
   transpose_job_expect(&t);
   rlo_storage *src = t.src.storage;
@@ -336,14 +305,10 @@ RLO_TEST(test_service_journal__other_jobs) {
 
 RLO_TEST(test_service_journal__where_a_journal_is_of_no_use) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_MEMORY);
-  expect_no_job(&t,
-                RLO_INVALID_ARGUMENT,
-                "the destination of a job with a journal is memory");
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_MEMORY);
+  expect_no_job(&t, RLO_INVALID_ARGUMENT, "the destination of a job with a journal is memory");
   rlo_storage *memory = t.dst.storage;
-  expect_ok(rlo_storage_from_fd(
-      t.src.fd, t.src.bytes, t.src.bytes, NULL, &t.dst.storage));
+  expect_ok(rlo_storage_from_fd(t.src.fd, t.src.bytes, t.src.bytes, NULL, &t.dst.storage));
   expect_no_job(&t, RLO_UNSUPPORTED, "are parts of one file");
   rlo_storage_release(t.dst.storage);
   t.dst.storage = memory;
@@ -362,8 +327,7 @@ static void change_file(void *payload) {
 
 RLO_TEST(test_service_journal__a_source_that_changes) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS);
   t.dst.on_call = change_file;
   t.dst.payload = &t.src;
   transpose_job_submit(&t, journal_case.service);

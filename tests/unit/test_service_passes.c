@@ -23,8 +23,7 @@ static void end(void) {
 
 RLO_FIXTURE(begin, end);
 
-static const test_storage_kind kinds[] = {TEST_STORAGE_FILE,
-                                          TEST_STORAGE_FUNCTIONS};
+static const test_storage_kind kinds[] = {TEST_STORAGE_FILE, TEST_STORAGE_FUNCTIONS};
 
 RLO_TABLE_TEST(test_service_passes__each_byte_is_moved_twice, kinds) {
   transpose_job t;
@@ -97,8 +96,7 @@ static rlo_job_estimate estimate(int64_t host_bytes, int32_t passes) {
   of_job.passes = passes;
   of_job.scratch_bytes = INT64_MAX;
   rlo_job_estimate made = RLO_JOB_ESTIMATE_INIT;
-  expect_ok(
-      rlo_job_estimate_make(&problem, &src, &dst, &of_service, &of_job, &made));
+  expect_ok(rlo_job_estimate_make(&problem, &src, &dst, &of_service, &of_job, &made));
   return made;
 }
 
@@ -126,23 +124,18 @@ RLO_TEST(test_service_passes__refusals) {
   rlo_job *job = NULL;
   t.options.passes = 3;
   expect_refusal(
-      rlo_service_submit(
-          service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
-      RLO_INVALID_ARGUMENT,
-      "passes is 3; 1 or 2, or 0 for as many as are faster");
+      rlo_service_submit(service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
+      RLO_INVALID_ARGUMENT, "passes is 3; 1 or 2, or 0 for as many as are faster");
   t.options.passes = 0;
   t.options.scratch_bytes = -1;
   expect_refusal(
-      rlo_service_submit(
-          service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
-      RLO_INVALID_ARGUMENT,
-      "scratch_bytes is -1, below 0");
+      rlo_service_submit(service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
+      RLO_INVALID_ARGUMENT, "scratch_bytes is -1, below 0");
   /* What is behind the destination is not the storage's. */
   t.options.passes = 2;
   t.options.scratch_bytes = INT64_MAX;
   expect_refusal(
-      rlo_service_submit(
-          service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
+      rlo_service_submit(service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
       RLO_OUT_OF_RANGE,
       "two passes do not fit into 8192 bytes of staging memory, "
       "9223372036854775807 bytes for a piece and 0 bytes behind the "
@@ -151,9 +144,7 @@ RLO_TEST(test_service_passes__refusals) {
   transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY);
   t.options.passes = 2;
   expect_refusal(
-      rlo_service_submit(
-          service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
-      RLO_UNSUPPORTED,
-      "two passes gain nothing where a side is in memory");
+      rlo_service_submit(service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
+      RLO_UNSUPPORTED, "two passes gain nothing where a side is in memory");
   transpose_job_deinit(&t);
 }

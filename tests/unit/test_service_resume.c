@@ -37,8 +37,7 @@ RLO_FIXTURE(set_up, tear_down);
 
 RLO_TEST(test_service_resume__a_job_that_is_not_stopped) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   rlo_service *single = test_journal_service(RLO_SERVICE_MIN_HOST_BYTES, 1);
   transpose_job_submit(&t, single);
   transpose_job_expect(&t);
@@ -68,8 +67,7 @@ RLO_TEST(test_service_resume__a_job_that_is_not_stopped) {
  * such a call. Adds what was resumed to *bytes_resumed. */
 static bool fail_and_resume(int n, bool is_read, int64_t *bytes_resumed) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   watched_storage *side = is_read ? &t.src : &t.dst;
   side->fails_at = n;
   side->failure = RLO_IO;
@@ -81,11 +79,9 @@ static bool fail_and_resume(int n, bool is_read, int64_t *bytes_resumed) {
   test_journal_submit_again(&journal_case, &t);
   transpose_job_expect(&t);
   rlo_job_info second = transpose_job_info(&t);
-  ck_assert_int_eq(
-      second.bytes_resumed + second.bytes_read + second.bytes_written,
-      second.bytes_total);
-  ck_assert_int_le(second.bytes_resumed,
-                   first.bytes_read + first.bytes_written);
+  ck_assert_int_eq(second.bytes_resumed + second.bytes_read + second.bytes_written,
+                   second.bytes_total);
+  ck_assert_int_le(second.bytes_resumed, first.bytes_read + first.bytes_written);
   ck_assert_int_eq(second.pieces_done, second.num_pieces);
   *bytes_resumed += second.bytes_resumed;
   transpose_job_deinit(&t);
@@ -107,8 +103,7 @@ RLO_LOOP_TEST(test_service_resume__after_each_call, 0, 2) {
 RLO_LOOP_TEST(test_service_resume__only_what_is_missing, 0, 2) {
   rlo_service *single = test_journal_service(RLO_SERVICE_MIN_HOST_BYTES, 1);
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   if (_i == 1) {
     /* Long runs are dear on the other side. */
     rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
@@ -117,18 +112,15 @@ RLO_LOOP_TEST(test_service_resume__only_what_is_missing, 0, 2) {
     uint8_t content[4 * TRANSPOSE_ROWS * TRANSPOSE_COLUMNS];
     watched_storage_get(&t.src, content);
     watched_storage_deinit(&t.src);
-    watched_storage_init(
-        &t.src, TEST_STORAGE_FUNCTIONS, content, sizeof content, &traits);
+    watched_storage_init(&t.src, TEST_STORAGE_FUNCTIONS, content, sizeof content, &traits);
     watched_storage_get(&t.dst, content);
     watched_storage_deinit(&t.dst);
-    watched_storage_init(
-        &t.dst, TEST_STORAGE_FUNCTIONS, content, sizeof content, &traits);
+    watched_storage_init(&t.dst, TEST_STORAGE_FUNCTIONS, content, sizeof content, &traits);
   }
   transpose_job_submit(&t, single);
   const rlo__piece_plan *plan = &t.job->plan.passes[0].plan;
   ck_assert(test_thresholds_are_low() ||
-            plan->gathered ==
-                (_i == 0 ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE));
+            plan->gathered == (_i == 0 ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE));
   ck_assert_int_gt(plan->num_boxes, 3);
   const int64_t num_boxes = plan->num_boxes;
   transpose_job_expect(&t);
@@ -148,10 +140,8 @@ RLO_LOOP_TEST(test_service_resume__only_what_is_missing, 0, 2) {
   transpose_job_submit(&t, single);
   transpose_job_expect(&t);
   /* Two of all boxes were in work. */
-  ck_assert_int_le(atomic_load(&t.dst.num_calls) * num_boxes,
-                   2 * num_writes + num_boxes);
-  ck_assert_int_le(atomic_load(&t.src.num_calls) * num_boxes,
-                   2 * num_reads + num_boxes);
+  ck_assert_int_le(atomic_load(&t.dst.num_calls) * num_boxes, 2 * num_writes + num_boxes);
+  ck_assert_int_le(atomic_load(&t.src.num_calls) * num_boxes, 2 * num_reads + num_boxes);
   ck_assert_int_gt(atomic_load(&t.dst.num_calls), 0);
   transpose_job_deinit(&t);
   rlo_service_release(single);
@@ -168,8 +158,7 @@ static void cancel_soon(void *payload) {
 
 RLO_TEST(test_service_resume__a_job_that_is_cancelled_again_and_again) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FILE);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FILE);
   t.src.on_call = cancel_soon;
   int64_t bytes_resumed = 0;
   int num_cancelled = 0;
@@ -235,8 +224,8 @@ static void count_call(void *payload) {
     } else {
       watched_storage_get_durable(loss->dst, loss->durable);
     }
-    is_one_moment = read_journal(after) == count &&
-                    memcmp(after, loss->journal, loss->journal_bytes) == 0;
+    is_one_moment =
+        read_journal(after) == count && memcmp(after, loss->journal, loss->journal_bytes) == 0;
   }
   loss->has_happened = true;
 }
@@ -253,18 +242,13 @@ static void restore_journal(const power_loss *loss) {
   if (!loss->has_journal) {
     return;
   }
-  int fd =
-      open(journal_case.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int fd = open(journal_case.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   ck_assert_int_ge(fd, 0);
-  ck_assert_int_eq(write(fd, loss->journal, loss->journal_bytes),
-                   (ssize_t)loss->journal_bytes);
+  ck_assert_int_eq(write(fd, loss->journal, loss->journal_bytes), (ssize_t)loss->journal_bytes);
   ck_assert_int_eq(close(fd), 0);
 }
 
-static void begin_loss(power_loss *loss,
-                       int nth,
-                       watched_storage *src,
-                       watched_storage *dst) {
+static void begin_loss(power_loss *loss, int nth, watched_storage *src, watched_storage *dst) {
   loss->dst = dst;
   loss->has_happened = false;
   atomic_store(&loss->calls_left, nth);
@@ -285,9 +269,8 @@ static bool draw_job(test_job *job, uint64_t seed, int number) {
     points *= job->problem.problem.extents[a];
   }
   /* The job is a small one: each flush takes its time. */
-  if (job->dst.kind == TEST_STORAGE_FUNCTIONS &&
-      job->src.kind != TEST_STORAGE_FILE && points <= 1500 &&
-      job->indices.kind != TEST_STORAGE_FILE &&
+  if (job->dst.kind == TEST_STORAGE_FUNCTIONS && job->src.kind != TEST_STORAGE_FILE &&
+      points <= 1500 && job->indices.kind != TEST_STORAGE_FILE &&
       !test_job_reads_destination(job)) {
     return true;
   }
@@ -298,10 +281,7 @@ static bool draw_job(test_job *job, uint64_t seed, int number) {
 /* Runs a job on `own` to its end, of which nothing counts after its nth call,
  * and resumes what was left then. Returns how many bytes were not moved again;
  * -1 if there was no such call. */
-static int64_t lose_power(rlo_service *own,
-                          uint64_t seed,
-                          int number,
-                          int nth) {
+static int64_t lose_power(rlo_service *own, uint64_t seed, int number, int nth) {
   static test_job first, second;
   static power_loss loss;
   ck_assert(draw_job(&first, seed, number));
@@ -347,8 +327,7 @@ RLO_TEST(test_service_resume__after_a_loss_of_power) {
     test_job_deinit(&job);
     int64_t bytes_resumed = 0;
     for (int nth = 1; bytes_resumed >= 0; nth += 1 + nth / 3) {
-      bytes_resumed = lose_power(
-          nth % 2 == 0 ? journal_case.service : single, seed, number, nth);
+      bytes_resumed = lose_power(nth % 2 == 0 ? journal_case.service : single, seed, number, nth);
       num_losses += bytes_resumed >= 0;
       num_resumed += bytes_resumed > 0;
     }
@@ -361,14 +340,11 @@ RLO_TEST(test_service_resume__after_a_loss_of_power) {
 
 /* The same for a job of two passes, whose bands lie on tiles that may be needed
  * again. */
-static int64_t lose_power_in_two_passes(rlo_service *own,
-                                        int32_t io_threads,
-                                        int nth) {
+static int64_t lose_power_in_two_passes(rlo_service *own, int32_t io_threads, int nth) {
   static power_loss loss;
   loss.is_kill = nth % 4 != 0;
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   (void)transpose_job_take_two_passes(&t, io_threads);
   begin_loss(&loss, nth, &t.src, &t.dst);
   transpose_job_submit(&t, own);
@@ -377,8 +353,7 @@ static int64_t lose_power_in_two_passes(rlo_service *own,
   int64_t bytes_resumed = -1;
   if (loss.has_happened) {
     restore_journal(&loss);
-    test_journal_init_job(
-        &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+    test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
     (void)transpose_job_take_two_passes(&t, io_threads);
     memcpy(t.dst.memory, loss.durable, (size_t)t.dst.bytes);
     transpose_job_submit(&t, journal_case.service);
@@ -394,22 +369,19 @@ static int64_t lose_power_in_two_passes(rlo_service *own,
  * bands wait for them. */
 RLO_TEST(test_service_resume__after_a_loss_of_power_in_two_passes) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   (void)transpose_job_take_two_passes(&t, 3);
   transpose_job_submit(&t, journal_case.service);
   transpose_job_expect(&t);
-  const int num_calls =
-      atomic_load(&t.src.num_calls) + atomic_load(&t.dst.num_calls);
+  const int num_calls = atomic_load(&t.src.num_calls) + atomic_load(&t.dst.num_calls);
   transpose_job_deinit(&t);
   ck_assert_int_eq(unlink(journal_case.path), 0);
   rlo__thresholds.service_checkpoint_seconds = 5;
   int num_second = 0;
   for (int n = 0; n < 100; ++n) {
-    int64_t bytes_resumed = lose_power_in_two_passes(
-        journal_case.service, 3, num_calls / 2 + num_calls * n / 200);
-    num_second +=
-        bytes_resumed > INT64_C(2) * 4 * TRANSPOSE_ROWS * TRANSPOSE_COLUMNS;
+    int64_t bytes_resumed =
+        lose_power_in_two_passes(journal_case.service, 3, num_calls / 2 + num_calls * n / 200);
+    num_second += bytes_resumed > INT64_C(2) * 4 * TRANSPOSE_ROWS * TRANSPOSE_COLUMNS;
   }
   printf("%d calls, %d losses in the second pass\n", num_calls, num_second);
   ck_assert_int_gt(num_second, 25);
@@ -417,8 +389,7 @@ RLO_TEST(test_service_resume__after_a_loss_of_power_in_two_passes) {
 
 RLO_TEST(test_service_resume__a_flush_that_fails) {
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   t.dst.flush_failure = RLO_IO;
   transpose_job_submit(&t, journal_case.service);
   transpose_job_expect_failure(&t, RLO_IO, "a flush fails");
@@ -435,8 +406,7 @@ RLO_TEST(test_service_resume__a_journal_that_cannot_grow) {
   ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
   (void)signal(SIGXFSZ, SIG_IGN);
   transpose_job t;
-  test_journal_init_job(
-      &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
   const struct rlimit small = {.rlim_cur = 200, .rlim_max = before.rlim_max};
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
   transpose_job_submit(&t, journal_case.service);
@@ -453,24 +423,17 @@ RLO_TEST(test_service_resume__without_memory) {
   int num_done = 0;
   transpose_job t;
   for (int64_t nth = 1; num_done < 3 && nth < 1000; nth += 1 + nth / 16) {
-    test_journal_init_job(
-        &journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+    test_journal_init_job(&journal_case, &t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
     rlo__alloc_set_fault(nth, false);
-    rlo_status status = rlo_service_submit(journal_case.service,
-                                           &t.problem,
-                                           t.src.storage,
-                                           t.dst.storage,
-                                           &t.options,
-                                           &t.job);
+    rlo_status status = rlo_service_submit(journal_case.service, &t.problem, t.src.storage,
+                                           t.dst.storage, &t.options, &t.job);
     if (status == RLO_OK) {
       expect_ok(rlo_job_wait(t.job, -1, NULL));
       status = rlo_job_result(t.job);
       num_done += status == RLO_OK;
     }
     rlo__alloc_set_fault(0, false);
-    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY,
-                  "allocation %d: %s",
-                  (int)nth,
+    ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "allocation %d: %s", (int)nth,
                   rlo_error_last()->message);
     test_journal_submit_again(&journal_case, &t);
     transpose_job_expect(&t);

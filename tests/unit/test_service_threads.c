@@ -64,8 +64,7 @@ static void use(void *payload) {
     if (test_job_init(job, u->seed, u->first_number + n, 2)) {
       char path[128];
       (void)snprintf(path, sizeof path, "%s/%d", folder, u->first_number + n);
-      if (!watched_storage_is_memory(&job->dst) &&
-          !test_job_reads_destination(job)) {
+      if (!watched_storage_is_memory(&job->dst) && !test_job_reads_destination(job)) {
         job->options.journal_path = path;
       }
       use_job(job, n, u->service);

@@ -14,13 +14,10 @@ static rlo_shape make(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
   return shape;
 }
 
-static rlo_shape make_with(rlo_dtype dtype,
-                           const int64_t *dims,
-                           int32_t rank,
+static rlo_shape make_with(rlo_dtype dtype, const int64_t *dims, int32_t rank,
                            const rlo_layout *layout) {
   rlo_shape shape;
-  ck_assert_int_eq(
-      rlo_shape_make_with_layout(dtype, dims, rank, layout, &shape), RLO_OK);
+  ck_assert_int_eq(rlo_shape_make_with_layout(dtype, dims, rank, layout, &shape), RLO_OK);
   return shape;
 }
 
@@ -58,8 +55,7 @@ RLO_TABLE_TEST(test_shape__counts_elements_and_bytes, sizes) {
   ck_assert_int_eq(extent.slots, sizes[_i].elements);
   ck_assert_int_eq(extent.bytes, sizes[_i].bytes);
   ck_assert_int_eq(extent.physical_bytes, sizes[_i].bytes);
-  ck_assert_int_eq(extent.element_bits,
-                   rlo_dtype_storage_bits(sizes[_i].dtype));
+  ck_assert_int_eq(extent.element_bits, rlo_dtype_storage_bits(sizes[_i].dtype));
 }
 
 RLO_TEST(test_shape__packs_small_elements) {
@@ -148,8 +144,7 @@ RLO_TEST(test_shape__measures_views) {
   shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
   ck_assert_int_eq(measure(&shape).slots, 3 + 8 + 1);
   layout.offset_elems = 1;
-  rlo_status status =
-      rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &layout, &shape);
+  rlo_status status = rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &layout, &shape);
   ck_assert_int_eq(status, RLO_OUT_OF_RANGE);
 
   shape = make_with(RLO_DTYPE_F32, NULL, 0, &layout);
@@ -163,10 +158,8 @@ RLO_TEST(test_shape__refuses_sizes_beyond_64_bits) {
   rlo_shape shape = make(RLO_DTYPE_U8, NULL, 0);
   rlo_shape before = shape;
 
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, wide, 2, &shape),
-                   RLO_OVERFLOW);
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, wider, 2, &shape),
-                   RLO_OVERFLOW);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, wide, 2, &shape), RLO_OVERFLOW);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, wider, 2, &shape), RLO_OVERFLOW);
   ck_assert_mem_eq(&shape, &before, sizeof shape);
   shape = make(RLO_DTYPE_F32, empty, 3);
   ck_assert_int_eq(measure(&shape).elements, 0);
@@ -174,16 +167,13 @@ RLO_TEST(test_shape__refuses_sizes_beyond_64_bits) {
   rlo_layout layout = rlo_layout_row_major(1);
   layout.tail_alignment_elems = INT64_MAX;
   static const int64_t one[] = {1};
-  ck_assert_int_eq(
-      rlo_shape_make_with_layout(RLO_DTYPE_U8, one, 1, &layout, &shape),
-      RLO_OVERFLOW);
+  ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_U8, one, 1, &layout, &shape), RLO_OVERFLOW);
 
   /* A broadcast view has few slots, but too many elements. */
   layout = rlo_layout_row_major(0);
   layout.kind = RLO_LAYOUT_STRIDED;
-  ck_assert_int_eq(
-      rlo_shape_make_with_layout(RLO_DTYPE_U8, wider, 2, &layout, &shape),
-      RLO_OVERFLOW);
+  ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_U8, wider, 2, &layout, &shape),
+                   RLO_OVERFLOW);
 }
 
 RLO_TEST(test_shape__refuses_what_is_no_array) {
@@ -191,21 +181,13 @@ RLO_TEST(test_shape__refuses_what_is_no_array) {
   int64_t many[RLO_MAX_RANK + 1] = {0};
   rlo_shape shape;
 
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_INVALID, NULL, 0, &shape),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_make((rlo_dtype)13, NULL, 0, &shape),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_make((rlo_dtype)2000, NULL, 0, &shape),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, negative, 2, &shape),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, NULL, 2, &shape),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, negative, -1, &shape),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(
-      rlo_shape_make(RLO_DTYPE_F32, many, RLO_MAX_RANK + 1, &shape),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_INVALID, NULL, 0, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make((rlo_dtype)13, NULL, 0, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make((rlo_dtype)2000, NULL, 0, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, negative, 2, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, NULL, 2, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, negative, -1, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, many, RLO_MAX_RANK + 1, &shape), RLO_UNSUPPORTED);
 }
 
 RLO_TEST(test_shape__refuses_a_duplicate_even_when_empty) {
@@ -214,9 +196,8 @@ RLO_TEST(test_shape__refuses_a_duplicate_even_when_empty) {
   rlo_shape shape;
 
   layout.minor_to_major[0] = 0;
-  ck_assert_int_eq(
-      rlo_shape_make_with_layout(RLO_DTYPE_F32, none, 2, &layout, &shape),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_F32, none, 2, &layout, &shape),
+                   RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_shape__element_size_of_the_type_is_the_default) {
@@ -234,9 +215,7 @@ RLO_TEST(test_shape__element_size_of_the_type_is_the_default) {
   ck_assert(rlo_shape_compatible(&plain, &packed));
 }
 
-static void expect_physical_dims(const rlo_shape *shape,
-                                 const int64_t *expected,
-                                 int32_t count) {
+static void expect_physical_dims(const rlo_shape *shape, const int64_t *expected, int32_t count) {
   int64_t dims[64];
   int32_t found;
 
@@ -286,14 +265,12 @@ RLO_TEST(test_shape__physical_dims_need_room) {
   int64_t out[1] = {77};
   int32_t count = 0;
 
-  ck_assert_int_eq(rlo_shape_physical_dims(&shape, out, 1, &count),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_physical_dims(&shape, out, 1, &count), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(count, 2);
   ck_assert_int_eq(out[0], 77);
 
   shape.layout.kind = RLO_LAYOUT_STRIDED;
-  ck_assert_int_eq(rlo_shape_physical_dims(&shape, out, 1, &count),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_physical_dims(&shape, out, 1, &count), RLO_UNSUPPORTED);
 }
 
 RLO_TEST(test_shape__compatible_ignores_layouts) {
@@ -330,12 +307,9 @@ RLO_TEST(test_shape__knows_the_fill) {
     bool is_known;
     const uint8_t *bits;
   } rows[] = {
-      {RLO_FILL_INVALID, false, none},
-      {RLO_FILL_ZERO, true, none},
-      {RLO_FILL_ONE, true, one},
-      {RLO_FILL_LOWEST, true, lowest},
-      {RLO_FILL_HIGHEST, true, highest},
-      {RLO_FILL_UNKNOWN, false, none},
+      {RLO_FILL_INVALID, false, none},   {RLO_FILL_ZERO, true, none},
+      {RLO_FILL_ONE, true, one},         {RLO_FILL_LOWEST, true, lowest},
+      {RLO_FILL_HIGHEST, true, highest}, {RLO_FILL_UNKNOWN, false, none},
       {RLO_FILL_BITS, true, bits},
   };
 
@@ -356,8 +330,7 @@ RLO_TEST(test_shape__knows_the_fill) {
   shape.layout.fill = RLO_FILL_HIGHEST;
   uint8_t out[16];
   bool is_known;
-  ck_assert_int_eq(rlo_shape_fill_bits(&shape, out, &is_known),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_fill_bits(&shape, out, &is_known), RLO_UNSUPPORTED);
 }
 
 RLO_TEST(test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds) {
@@ -365,9 +338,7 @@ RLO_TEST(test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds) {
   static const bool is_dynamic[] = {true, false, true};
   rlo_shape shape;
 
-  ck_assert_int_eq(
-      rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, is_dynamic, 3, &shape),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, is_dynamic, 3, &shape), RLO_OK);
   ck_assert(shape.is_dynamic[0] && !shape.is_dynamic[1] && shape.is_dynamic[2]);
   ck_assert(!rlo_shape_is_unbounded(&shape));
   ck_assert_int_eq(rlo_shape_validate(&shape), RLO_OK);
@@ -380,12 +351,10 @@ RLO_TEST(test_shape__unbounded_dimensions_have_no_sizes) {
   rlo_shape shape;
   rlo_shape_extent extent;
 
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape), RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, none, 2, &shape),
                    RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, NULL, 2, &shape),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, NULL, 2, &shape), RLO_OK);
   ck_assert(rlo_shape_is_unbounded(&shape));
   ck_assert(shape.is_dynamic[0] && !shape.is_dynamic[1]);
   ck_assert_int_eq(rlo_shape_validate_unbounded(&shape), RLO_OK);

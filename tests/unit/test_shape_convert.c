@@ -17,29 +17,23 @@ static const struct {
     {"u2[3]{0:E(2)}", RLO_DTYPE_S4, "s4[3]{0:E(4)}"},
     {"f32[3]", RLO_DTYPE_S4, "s4[3]"},
     {"pred[3]{0:E(32)}", RLO_DTYPE_U4, "u4[3]"},
-    {"f32[2,3]{0,1:T(2,2)L(4)S(1)pad(4,4)fill(lowest)}",
-     RLO_DTYPE_BF16,
+    {"f32[2,3]{0,1:T(2,2)L(4)S(1)pad(4,4)fill(lowest)}", RLO_DTYPE_BF16,
      "bf16[2,3]{0,1:T(2,2)L(4)S(1)pad(4,4)fill(lowest)}"},
-    {"f32[2]{:strides(-1)offset(1)}",
-     RLO_DTYPE_F64,
-     "f64[2]{:strides(-1)offset(1)}"},
+    {"f32[2]{:strides(-1)offset(1)}", RLO_DTYPE_F64, "f64[2]{:strides(-1)offset(1)}"},
 };
 
 RLO_TABLE_TEST(test_shape_convert__changes_the_element_type, changes) {
   rlo_shape shape = test_shape_of(changes[_i].shape);
-  ck_assert_int_eq(rlo_shape_change_dtype(&shape, changes[_i].dtype, &shape),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_change_dtype(&shape, changes[_i].dtype, &shape), RLO_OK);
   test_expect_shape(&shape, changes[_i].result);
 }
 
 RLO_TEST(test_shape_convert__a_fill_has_to_fit_the_type) {
   rlo_shape shape = test_shape_of("f32[2]{0:pad(4)fill(lowest)}");
   rlo_shape result = shape;
-  ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_C64, &result),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_C64, &result), RLO_UNSUPPORTED);
   shape = test_shape_of("f32[2]{0:pad(4)fill(0x7fc00000)}");
-  ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_U8, &result),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_U8, &result), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_shape_change_dtype(&shape, RLO_DTYPE_INVALID, &result),
                    RLO_INVALID_ARGUMENT);
   test_expect_shape(&result, "f32[2]{0:pad(4)fill(lowest)}");
@@ -49,8 +43,7 @@ RLO_TEST(test_shape_convert__packs_and_unpacks) {
   rlo_shape shape = test_shape_of("s4[3]");
   ck_assert_int_eq(rlo_shape_update_element_size(&shape, true, &shape), RLO_OK);
   test_expect_shape(&shape, "s4[3]{0:E(4)}");
-  ck_assert_int_eq(rlo_shape_update_element_size(&shape, false, &shape),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_update_element_size(&shape, false, &shape), RLO_OK);
   test_expect_shape(&shape, "s4[3]");
   shape = test_shape_of("pred[3]{0:E(32)}");
   ck_assert_int_eq(rlo_shape_update_element_size(&shape, true, &shape), RLO_OK);
@@ -61,8 +54,7 @@ static const struct {
   const char *shape, *host;
 } hosts[] = {
     {"f32[2,3]{0,1}", "f32[2,3]{0,1}"},
-    {"f32[2,3,4]{1,2,0:T(8,128)(2,1)L(8)S(5)pad(2,4,4)fill(zero)}",
-     "f32[2,3,4]{1,2,0}"},
+    {"f32[2,3,4]{1,2,0:T(8,128)(2,1)L(8)S(5)pad(2,4,4)fill(zero)}", "f32[2,3,4]{1,2,0}"},
     {"s4[2,3]{0,1:E(4)}", "s4[2,3]{0,1}"},
     {"f32[2,3,4]{:strides(1,-20,4)offset(40)}", "f32[2,3,4]{0,2,1}"},
     {"f32[]{:T(128)}", "f32[]"},
@@ -93,11 +85,9 @@ RLO_TEST(test_shape_convert__takes_other_layouts) {
   ck_assert_int_eq(rlo_shape_with_default_layout(&result, &result), RLO_OK);
   test_expect_shape(&result, "f32[2,3]");
   other = test_shape_of("s32[4]");
-  ck_assert_int_eq(rlo_shape_with_layout_of(&shape, &other, &result),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_with_layout_of(&shape, &other, &result), RLO_INVALID_ARGUMENT);
   other = test_shape_of("s32[1,1]{0,1:pad(1,2)}");
-  ck_assert_int_eq(rlo_shape_with_layout_of(&shape, &other, &result),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_with_layout_of(&shape, &other, &result), RLO_INVALID_ARGUMENT);
   test_expect_shape(&result, "f32[2,3]");
 }
 

@@ -45,8 +45,7 @@ RLO_TEST(test_shape_limits__an_answer_is_right_or_not_known) {
     for (int32_t k = 0; k < rank; ++k) {
       dims[k] = test_random_in(&random, 1, 40);
     }
-    const rlo_shape shape =
-        test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL);
+    const rlo_shape shape = test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL);
     answer whole[QUESTIONS];
     answer limited[QUESTIONS];
     ask(&shape, whole);
@@ -59,11 +58,8 @@ RLO_TEST(test_shape_limits__an_answer_is_right_or_not_known) {
         continue;
       }
       ++num_known[n];
-      ck_assert_msg(limited[n].status == whole[n].status &&
-                        limited[n].value == whole[n].value,
-                    "answer %d of %s",
-                    n,
-                    test_text_of(&shape));
+      ck_assert_msg(limited[n].status == whole[n].status && limited[n].value == whole[n].value,
+                    "answer %d of %s", n, test_text_of(&shape));
     }
   }
   for (int n = 0; n < QUESTIONS; ++n) {
@@ -77,12 +73,10 @@ RLO_TEST(test_shape_limits__samples_prove_nothing) {
   const rlo_shape src = test_shape_of("u8[1000000]{0:T(999000)(1000006)}");
   const rlo_shape dst = test_shape_of("u8[1000000]{0:T(999001)(1000007)}");
   bool is_same = true;
-  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(
-                       &src, &dst, RLO_BITCAST_IGNORE_PADDING, &is_same),
+  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, RLO_BITCAST_IGNORE_PADDING, &is_same),
                    RLO_OK);
   ck_assert(!is_same);
   set_low();
-  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(
-                       &src, &dst, RLO_BITCAST_IGNORE_PADDING, &is_same),
+  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, RLO_BITCAST_IGNORE_PADDING, &is_same),
                    RLO_UNSUPPORTED);
 }

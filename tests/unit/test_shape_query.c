@@ -14,14 +14,9 @@ static const struct {
   bool has_none;
   int32_t true_rank;
 } counts[] = {
-    {"f32[]", 1, false, 0},
-    {"f32[0]", 0, true, 1},
-    {"f32[3,0,5]", 0, true, 3},
-    {"f32[1,3,5]", 15, false, 2},
-    {"f32[13,17]", 221, false, 2},
-    {"f32[2,1]", 2, false, 1},
-    {"f32[2,1,1]", 2, false, 1},
-    {"f32[3,0,1]", 0, true, 2},
+    {"f32[]", 1, false, 0},       {"f32[0]", 0, true, 1},        {"f32[3,0,5]", 0, true, 3},
+    {"f32[1,3,5]", 15, false, 2}, {"f32[13,17]", 221, false, 2}, {"f32[2,1]", 2, false, 1},
+    {"f32[2,1,1]", 2, false, 1},  {"f32[3,0,1]", 0, true, 2},
 };
 
 RLO_TABLE_TEST(test_shape_query__counts, counts) {
@@ -29,12 +24,10 @@ RLO_TABLE_TEST(test_shape_query__counts, counts) {
   int64_t elements;
   ck_assert_int_eq(rlo_shape_elements_in(&shape, &elements), RLO_OK);
   ck_assert_int_eq(elements, counts[_i].elements);
-  ck_assert_int_eq(rlo_shape_is_zero_element_array(&shape),
-                   counts[_i].has_none);
+  ck_assert_int_eq(rlo_shape_is_zero_element_array(&shape), counts[_i].has_none);
   ck_assert_int_eq(rlo_shape_true_rank(&shape), counts[_i].true_rank);
   ck_assert_int_eq(rlo_shape_is_scalar(&shape), shape.rank == 0);
-  ck_assert_int_eq(rlo_shape_is_effective_scalar(&shape),
-                   counts[_i].true_rank == 0);
+  ck_assert_int_eq(rlo_shape_is_effective_scalar(&shape), counts[_i].true_rank == 0);
 }
 
 static const struct {
@@ -52,10 +45,7 @@ static const struct {
     {"f32[3,5]{1,0:T(2,2)}", 60, 96, 4 * 21},
     {"f32[3]{0:L(8)}", 12, 32, 12},
     {"f32[3]{0:T(8,128)}", 12, 4096, 12},
-    {"f32[20,300]{1,0:T(8,128)}",
-     24000,
-     36864,
-     4 * (2 * 3072 + 2 * 1024 + 3 * 128 + 44)},
+    {"f32[20,300]{1,0:T(8,128)}", 24000, 36864, 4 * (2 * 3072 + 2 * 1024 + 3 * 128 + 44)},
     {"f32[2,3]{:strides(8,1)offset(3)}", 24, 56, 56},
     {"f32[2,3]{:strides(0,0)offset(3)}", 24, 16, 16},
     /* The last element in memory is not the last one of the array: it is
@@ -77,8 +67,7 @@ RLO_TABLE_TEST(test_shape_query__measures_bytes, sizes) {
 
 /* Nobody counts 10^15 elements. */
 RLO_TEST(test_shape_query__finds_the_last_element_of_large_arrays) {
-  rlo_shape shape =
-      test_shape_of("u8[1000001,999,1000003]{1,2,0:T(8,128)(4,1)}");
+  rlo_shape shape = test_shape_of("u8[1000001,999,1000003]{1,2,0:T(8,128)(4,1)}");
   int64_t bytes;
   ck_assert_int_eq(rlo_shape_array_data_size(&shape, &bytes), RLO_OK);
   int64_t index[] = {1000000, 998, 1000002};
@@ -102,8 +91,8 @@ RLO_TEST(test_shape_query__last_element_agrees_with_counting) {
     for (int32_t k = 0; k < rank; ++k) {
       dims[k] = test_random_in(&random, 1, 7);
     }
-    rlo_shape shape = test_random_shape(
-        &random, RLO_DTYPE_U8, dims, rank, TEST_ALL | TEST_BROADCAST);
+    rlo_shape shape =
+        test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL | TEST_BROADCAST);
     int64_t index[RLO_MAX_RANK] = {0};
     int64_t last = -1;
     for (bool is_done = false; !is_done; bump(&shape, index, &is_done)) {
@@ -171,17 +160,14 @@ static const struct {
     {"f32[1099511627776]{0:T(2)(*,3)}", 0, true},
 };
 
-RLO_TABLE_TEST(test_shape_query__knows_the_effectively_most_major_dimension,
-               most_major) {
+RLO_TABLE_TEST(test_shape_query__knows_the_effectively_most_major_dimension, most_major) {
   rlo_shape shape = test_shape_of(most_major[_i].shape);
   bool answer;
-  ck_assert_int_eq(rlo_shape_is_effectively_most_major(
-                       &shape, most_major[_i].dimension, &answer),
+  ck_assert_int_eq(rlo_shape_is_effectively_most_major(&shape, most_major[_i].dimension, &answer),
                    RLO_OK);
   ck_assert_int_eq(answer, most_major[_i].answer);
-  ck_assert_int_eq(
-      rlo_shape_is_effectively_most_major(&shape, shape.rank, &answer),
-      RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_is_effectively_most_major(&shape, shape.rank, &answer),
+                   RLO_OUT_OF_RANGE);
 }
 
 /* The definition, over all pairs of elements. */
@@ -220,11 +206,10 @@ RLO_TEST(test_shape_query__most_major_agrees_with_counting) {
     int32_t rank = (int32_t)test_random_in(&random, 1, 4);
     int64_t dims[RLO_MAX_RANK];
     for (int32_t k = 0; k < rank; ++k) {
-      dims[k] =
-          test_random_once_in(&random, 3) ? 1 : test_random_in(&random, 1, 7);
+      dims[k] = test_random_once_in(&random, 3) ? 1 : test_random_in(&random, 1, 7);
     }
-    rlo_shape shape = test_random_shape(
-        &random, RLO_DTYPE_U8, dims, rank, TEST_ALL | TEST_BROADCAST);
+    rlo_shape shape =
+        test_random_shape(&random, RLO_DTYPE_U8, dims, rank, TEST_ALL | TEST_BROADCAST);
     int32_t k = (int32_t)test_random_in(&random, 0, rank - 1);
     bool answer = false;
     rlo_status status = rlo_shape_is_effectively_most_major(&shape, k, &answer);
@@ -233,9 +218,7 @@ RLO_TEST(test_shape_query__most_major_agrees_with_counting) {
       continue;
     }
     ck_assert_int_eq(status, RLO_OK);
-    ck_assert_msg(answer == counted_most_major(&shape, k),
-                  "%s, dimension %d",
-                  test_text_of(&shape),
+    ck_assert_msg(answer == counted_most_major(&shape, k), "%s, dimension %d", test_text_of(&shape),
                   k);
     found += answer;
   }
@@ -272,26 +255,22 @@ RLO_TEST(test_shape_query__fits_bounds) {
 RLO_TEST(test_shape_query__any_dimension_of_nothing_is_most_major) {
   rlo_shape shape = test_shape_of("f32[2,0]{0,1}");
   bool answer = false;
-  ck_assert_int_eq(rlo_shape_is_effectively_most_major(&shape, 0, &answer),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_is_effectively_most_major(&shape, 0, &answer), RLO_OK);
   ck_assert(answer);
 }
 
 RLO_TEST(test_shape_query__does_not_count_long_periods) {
   rlo_shape shape = test_shape_of("u8[1013]{0:T(*,1000003)(1021,128)}");
   bool answer = false;
-  expect_refusal(
-      rlo_shape_is_effectively_most_major(&shape, 0, &answer),
-      RLO_UNSUPPORTED,
-      "the tiles cut dimension 0, and may repeat only after more than "
-      "1048576 elements");
+  expect_refusal(rlo_shape_is_effectively_most_major(&shape, 0, &answer), RLO_UNSUPPORTED,
+                 "the tiles cut dimension 0, and may repeat only after more than "
+                 "1048576 elements");
 }
 
 RLO_TEST(test_shape_query__gives_up_a_search_of_the_last_element) {
   rlo_shape shape = test_shape_of("u8[8,2048,65537]{2,1,0:T(*,5,65537)}");
   int64_t bytes;
-  expect_refusal(rlo_shape_array_data_size(&shape, &bytes),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_shape_array_data_size(&shape, &bytes), RLO_UNSUPPORTED,
                  "the tiles do not divide one another, and the last element is "
                  "one of too many that may be it");
 }

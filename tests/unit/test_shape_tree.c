@@ -18,8 +18,7 @@ static rlo_shape_tree *parsed(const char *text) {
 static void expect_tree(rlo_shape_tree *tree, const char *text) {
   char buffer[1024];
   ck_assert_ptr_nonnull(tree);
-  ck_assert_uint_lt(rlo_shape_tree_format(tree, buffer, sizeof buffer),
-                    sizeof buffer);
+  ck_assert_uint_lt(rlo_shape_tree_format(tree, buffer, sizeof buffer), sizeof buffer);
   ck_assert_str_eq(buffer, text);
   rlo_shape_tree_release(tree);
 }
@@ -28,8 +27,7 @@ static void expect_nothing_alive(void) {
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-static const char nested[] =
-    "(f32[2]{0}, (token[], (b(s8[3]{0}), ())), opaque[], s32[])";
+static const char nested[] = "(f32[2]{0}, (token[], (b(s8[3]{0}), ())), opaque[], s32[])";
 
 RLO_TIMEOUT(120);
 
@@ -45,10 +43,8 @@ RLO_TEST(test_shape_tree__makes_every_kind) {
   ck_assert_int_eq(rlo_shape_tree_make_token(&parts[2]), RLO_OK);
   ck_assert_int_eq(rlo_shape_tree_make_opaque(&parts[3]), RLO_OK);
   ck_assert_int_eq(rlo_shape_tree_make_nil(&parts[4]), RLO_OK);
-  static const rlo_shape_kind kinds[] = {RLO_SHAPE_KIND_ARRAY,
-                                         RLO_SHAPE_KIND_BUFFER,
-                                         RLO_SHAPE_KIND_TOKEN,
-                                         RLO_SHAPE_KIND_OPAQUE,
+  static const rlo_shape_kind kinds[] = {RLO_SHAPE_KIND_ARRAY, RLO_SHAPE_KIND_BUFFER,
+                                         RLO_SHAPE_KIND_TOKEN, RLO_SHAPE_KIND_OPAQUE,
                                          RLO_SHAPE_KIND_TUPLE};
   for (int i = 0; i < 5; ++i) {
     ck_assert_int_eq(rlo_shape_tree_kind(parts[i]), kinds[i]);
@@ -58,9 +54,8 @@ RLO_TEST(test_shape_tree__makes_every_kind) {
     ck_assert(rlo_shape_tree_is_empty_tuple(parts[i]) == (i == 4));
     ck_assert(!rlo_shape_tree_is_nested_tuple(parts[i]));
   }
-  ck_assert_int_eq(
-      rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)parts, 5, &tree),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)parts, 5, &tree),
+                   RLO_OK);
   for (int i = 0; i < 5; ++i) {
     rlo_shape_tree_release(parts[i]);
   }
@@ -76,17 +71,12 @@ RLO_TEST(test_shape_tree__refuses_what_is_no_shape) {
   rlo_shape_tree *kept = tree;
   memset(&shape, 0, sizeof shape);
 
-  ck_assert_int_eq(rlo_shape_tree_make_array(&shape, &tree),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_make_array(&shape, &tree), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(tree);
-  ck_assert_int_eq(rlo_shape_tree_make_buffer(&shape, &tree),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, 1, &tree),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, -1, &tree),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "a tuple cannot have -1 elements");
+  ck_assert_int_eq(rlo_shape_tree_make_buffer(&shape, &tree), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, 1, &tree), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, -1, &tree), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "a tuple cannot have -1 elements");
   rlo_shape_tree_release(kept);
   rlo_shape_tree_release(NULL);
   ck_assert_ptr_null(rlo_shape_tree_retain(NULL));
@@ -149,14 +139,11 @@ RLO_TEST(test_shape_tree__edits_tuples) {
   rlo_shape_tree *element = parsed("(u8[], opaque[])");
   rlo_shape_tree *result = NULL;
 
-  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(tuple, element, &result),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(tuple, element, &result), RLO_OK);
   expect_tree(result, "(f32[], (s8[], token[]), (), (u8[], opaque[]))");
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 0, element, &result),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 0, element, &result), RLO_OK);
   expect_tree(result, "((u8[], opaque[]), (s8[], token[]), ())");
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 2, element, &result),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 2, element, &result), RLO_OK);
   expect_tree(result, "(f32[], (s8[], token[]), (u8[], opaque[]))");
   ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 1, 3, &result), RLO_OK);
   expect_tree(result, "((s8[], token[]), ())");
@@ -165,28 +152,19 @@ RLO_TEST(test_shape_tree__edits_tuples) {
   ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 3, 3, &result), RLO_OK);
   expect_tree(result, "()");
 
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 3, element, &result),
-                   RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "element 3 is outside of a tuple with 3");
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, -1, element, &result),
-                   RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 2, 1, &result),
-                   RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, -1, 1, &result),
-                   RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 0, 4, &result),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 3, element, &result), RLO_OUT_OF_RANGE);
+  ck_assert_str_eq(rlo_error_last()->message, "element 3 is outside of a tuple with 3");
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, -1, element, &result), RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 2, 1, &result), RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, -1, 1, &result), RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 0, 4, &result), RLO_OUT_OF_RANGE);
   ck_assert_str_eq(rlo_error_last()->message,
                    "the elements from 0 to 4 are no part of a tuple with 3");
   rlo_shape_tree *leaf = parsed("f32[]");
-  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(leaf, element, &result),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(leaf, element, &result), RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, "the root is no tuple");
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(leaf, 0, element, &result),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(leaf, 0, 0, &result),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_update_tuple(leaf, 0, element, &result), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_slice_tuple(leaf, 0, 0, &result), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(result);
   rlo_shape_tree_release(leaf);
   rlo_shape_tree_release(element);
@@ -233,13 +211,10 @@ RLO_TEST(test_shape_tree__follows_paths) {
     int32_t count = places[i].count;
     rlo_shape_tree *part = NULL;
     ck_assert(rlo_shape_tree_index_is_valid(tree, index, count));
-    ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, index, count, &part),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, index, count, &part), RLO_OK);
     rlo_shape_kind kind = rlo_shape_tree_kind(part);
-    ck_assert(rlo_shape_tree_is_leaf_index(tree, index, count) ==
-              (kind != RLO_SHAPE_KIND_TUPLE));
-    bool has_shape =
-        kind == RLO_SHAPE_KIND_ARRAY || kind == RLO_SHAPE_KIND_BUFFER;
+    ck_assert(rlo_shape_tree_is_leaf_index(tree, index, count) == (kind != RLO_SHAPE_KIND_TUPLE));
+    bool has_shape = kind == RLO_SHAPE_KIND_ARRAY || kind == RLO_SHAPE_KIND_BUFFER;
     ck_assert_int_eq(rlo_shape_tree_get_array(tree, index, count, &shape),
                      has_shape ? RLO_OK : RLO_INVALID_ARGUMENT);
     expect_tree(part, places[i].text);
@@ -252,10 +227,8 @@ RLO_TEST(test_shape_tree__follows_paths) {
   ck_assert_int_eq(rlo_shape_tree_get_array(tree, buffer, 3, &shape), RLO_OK);
   ck_assert_int_eq(shape.dtype, RLO_DTYPE_S8);
   ck_assert_int_eq(shape.dims[0], 3);
-  ck_assert_int_eq(rlo_shape_tree_get_array(tree, buffer, 2, &shape),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "subshape {1,1}: a tuple is no array");
+  ck_assert_int_eq(rlo_shape_tree_get_array(tree, buffer, 2, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "subshape {1,1}: a tuple is no array");
   rlo_shape_tree_release(tree);
   expect_nothing_alive();
 }
@@ -267,18 +240,9 @@ RLO_TEST(test_shape_tree__refuses_paths_to_nowhere) {
     rlo_status status;
     const char *message;
   } places[] = {
-      {{4},
-       1,
-       RLO_OUT_OF_RANGE,
-       "entry 0 of the path looks for element 4 of a tuple with 4"},
-      {{-1},
-       1,
-       RLO_OUT_OF_RANGE,
-       "entry 0 of the path looks for element -1 of a tuple with 4"},
-      {{1, 2},
-       2,
-       RLO_OUT_OF_RANGE,
-       "entry 1 of the path looks for element 2 of a tuple with 2"},
+      {{4}, 1, RLO_OUT_OF_RANGE, "entry 0 of the path looks for element 4 of a tuple with 4"},
+      {{-1}, 1, RLO_OUT_OF_RANGE, "entry 0 of the path looks for element -1 of a tuple with 4"},
+      {{1, 2}, 2, RLO_OUT_OF_RANGE, "entry 1 of the path looks for element 2 of a tuple with 2"},
       {{0, 0},
        2,
        RLO_OUT_OF_RANGE,
@@ -299,12 +263,10 @@ RLO_TEST(test_shape_tree__refuses_paths_to_nowhere) {
     rlo_shape shape;
     ck_assert(!rlo_shape_tree_index_is_valid(tree, index, count));
     ck_assert(!rlo_shape_tree_is_leaf_index(tree, index, count));
-    ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, index, count, &part),
-                     places[i].status);
+    ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, index, count, &part), places[i].status);
     ck_assert_str_eq(rlo_error_last()->message, places[i].message);
     ck_assert_ptr_null(part);
-    ck_assert_int_eq(rlo_shape_tree_get_array(tree, index, count, &shape),
-                     places[i].status);
+    ck_assert_int_eq(rlo_shape_tree_get_array(tree, index, count, &shape), places[i].status);
   }
   ck_assert(!rlo_shape_tree_index_is_valid(tree, NULL, 1));
   ck_assert(rlo_shape_tree_index_is_valid(tree, NULL, 0));
@@ -312,9 +274,7 @@ RLO_TEST(test_shape_tree__refuses_paths_to_nowhere) {
   expect_nothing_alive();
 }
 
-static rlo_status to_column_major(const rlo_shape *shape,
-                                  rlo_shape *out_shape,
-                                  void *payload) {
+static rlo_status to_column_major(const rlo_shape *shape, rlo_shape *out_shape, void *payload) {
   int *calls = payload;
   ++*calls;
   if (shape->dtype == RLO_DTYPE_S64) {
@@ -331,30 +291,22 @@ static rlo_status to_column_major(const rlo_shape *shape,
 RLO_TEST(test_shape_tree__maps_arrays) {
   int calls = 0;
   rlo_shape_tree *result = NULL;
-  rlo_shape_tree *tree =
-      parsed("(f32[2,3], (token[], (b(s8[3,4])), ()), opaque[], (s32[]))");
+  rlo_shape_tree *tree = parsed("(f32[2,3], (token[], (b(s8[3,4])), ()), opaque[], (s32[]))");
 
-  ck_assert_int_eq(
-      rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result), RLO_OK);
   ck_assert_int_eq(calls, 3);
-  expect_tree(
-      result,
-      "(f32[2,3]{0,1}, (token[], (b(s8[3,4]{0,1})), ()), opaque[], (s32[]))");
+  expect_tree(result, "(f32[2,3]{0,1}, (token[], (b(s8[3,4]{0,1})), ()), opaque[], (s32[]))");
   rlo_shape_tree_release(tree);
 
   tree = parsed("(f32[2], (s64[2]))");
-  ck_assert_int_eq(
-      rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
-      RLO_CANCELLED);
+  ck_assert_int_eq(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
+                   RLO_CANCELLED);
   ck_assert_ptr_null(result);
   rlo_shape_tree_release(tree);
   tree = parsed("(f32[2], (u64[2]))");
-  ck_assert_int_eq(
-      rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "subshape {1,0}: dimension 0 of size -1 is negative");
+  ck_assert_int_eq(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "subshape {1,0}: dimension 0 of size -1 is negative");
   rlo_shape_tree_release(tree);
   expect_nothing_alive();
 }
@@ -369,23 +321,18 @@ RLO_TEST(test_shape_tree__copies_layouts) {
   rlo_shape_tree_release(to);
 
   to = parsed("(s16[4,5], (s8[4], token[]))");
-  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,
                    "subshape {1,0}: the layout of rank 0 is not for an array "
                    "of rank 1");
   rlo_shape_tree_release(to);
   to = parsed("(s16[4,5], (s8[], opaque[]))");
-  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "subshape {1,1}: the trees differ in structure here");
+  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "subshape {1,1}: the trees differ in structure here");
   rlo_shape_tree_release(to);
   to = parsed("(s16[4,5], (s8[], token[]), token[])");
-  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the trees differ in structure here");
+  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "the trees differ in structure here");
   rlo_shape_tree_release(to);
   rlo_shape_tree_release(from);
   expect_nothing_alive();
@@ -405,10 +352,8 @@ RLO_TEST(test_shape_tree__is_the_tuple_of_its_elements) {
       for (int64_t i = 0; i < count; ++i) {
         rlo_shape_tree *element = NULL;
         rlo_shape_tree *longer = NULL;
-        ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, &i, 1, &element),
-                         RLO_OK);
-        ck_assert_int_eq(rlo_shape_tree_append_to_tuple(back, element, &longer),
-                         RLO_OK);
+        ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, &i, 1, &element), RLO_OK);
+        ck_assert_int_eq(rlo_shape_tree_append_to_tuple(back, element, &longer), RLO_OK);
         leaves += rlo_shape_tree_leaf_count(element);
         rlo_shape_tree_release(element);
         rlo_shape_tree_release(back);
@@ -445,8 +390,7 @@ static rlo_status edit_all(const rlo_shape_tree *tree) {
   }
   if (status == RLO_OK) {
     int count = 0;
-    status = rlo_shape_tree_for_each_subshape(
-        tree, RLO_WALK_LEAVES, count_one, &count);
+    status = rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, count_one, &count);
   }
   return status;
 }

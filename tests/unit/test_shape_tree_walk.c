@@ -18,15 +18,13 @@ static void expect_nothing_alive(void) {
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-static const char nested[] =
-    "(f32[2]{0}, (token[], (b(s8[3]{0}), ())), opaque[], s32[])";
+static const char nested[] = "(f32[2]{0}, (token[], (b(s8[3]{0}), ())), opaque[], s32[])";
 
 /* Writes what it sees as "{1,0}token " and so on. */
 static rlo_status note(const rlo_subshape *subshape, void *payload) {
   char *text = payload;
   ck_assert(subshape->shape != NULL ||
-            (subshape->kind != RLO_SHAPE_KIND_ARRAY &&
-             subshape->kind != RLO_SHAPE_KIND_BUFFER));
+            (subshape->kind != RLO_SHAPE_KIND_ARRAY && subshape->kind != RLO_SHAPE_KIND_BUFFER));
   strcat(text, "{");
   for (int32_t i = 0; i < subshape->index_count; ++i) {
     sprintf(text + strlen(text), i > 0 ? ",%d" : "%d", (int)subshape->index[i]);
@@ -38,49 +36,33 @@ static rlo_status note(const rlo_subshape *subshape, void *payload) {
     strcat(text, rlo_dtype_name(subshape->shape->dtype));
   }
   /* To stop at the opaque value is the payload's first letter's wish. */
-  return text[0] == '!' && subshape->kind == RLO_SHAPE_KIND_OPAQUE
-             ? RLO_CANCELLED
-             : RLO_OK;
+  return text[0] == '!' && subshape->kind == RLO_SHAPE_KIND_OPAQUE ? RLO_CANCELLED : RLO_OK;
 }
 
 RLO_TEST(test_shape_tree_walk__walks_in_every_order) {
   rlo_shape_tree *tree = parsed(nested);
   char text[256] = "";
 
-  ck_assert_int_eq(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_PRE_ORDER, note, text),
-      RLO_OK);
-  ck_assert_str_eq(text,
-                   "{}/4{0}f32{1}/2{1,0}{1,1}/2{1,1,0}s8{1,1,1}/0{2}{3}s32");
+  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_PRE_ORDER, note, text), RLO_OK);
+  ck_assert_str_eq(text, "{}/4{0}f32{1}/2{1,0}{1,1}/2{1,1,0}s8{1,1,1}/0{2}{3}s32");
   strcpy(text, "");
-  ck_assert_int_eq(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text),
-      RLO_OK);
-  ck_assert_str_eq(text,
-                   "{0}f32{1,0}{1,1,0}s8{1,1,1}/0{1,1}/2{1}/2{2}{3}s32{}/4");
+  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text), RLO_OK);
+  ck_assert_str_eq(text, "{0}f32{1,0}{1,1,0}s8{1,1,1}/0{1,1}/2{1}/2{2}{3}s32{}/4");
   strcpy(text, "");
-  ck_assert_int_eq(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text), RLO_OK);
   ck_assert_str_eq(text, "{0}f32{1,0}{1,1,0}s8{2}{3}s32");
   strcpy(text, "!");
-  ck_assert_int_eq(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
-      RLO_CANCELLED);
+  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
+                   RLO_CANCELLED);
   ck_assert_str_eq(text, "!{0}f32{1,0}{1,1,0}s8{2}");
-  ck_assert_int_eq(
-      rlo_shape_tree_for_each_subshape(tree, (rlo_walk_order)3, note, text),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, (rlo_walk_order)3, note, text),
+                   RLO_INVALID_ARGUMENT);
   rlo_shape_tree_release(tree);
 
   tree = parsed("()");
   strcpy(text, "");
-  ck_assert_int_eq(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text),
-      RLO_OK);
-  ck_assert_int_eq(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text), RLO_OK);
+  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text), RLO_OK);
   ck_assert_str_eq(text, "{}/0");
   rlo_shape_tree_release(tree);
   expect_nothing_alive();
@@ -121,18 +103,14 @@ RLO_TABLE_TEST(test_shape_tree_walk__compares, pairs) {
   for (int swapped = 0; swapped < 2; ++swapped) {
     const rlo_shape_tree *x = swapped ? b : a;
     const rlo_shape_tree *y = swapped ? a : b;
-    const char relations[] = {
-        rlo_shape_tree_equal(x, y) ? '1' : '0',
-        rlo_shape_tree_compatible(x, y) ? '1' : '0',
-        rlo_shape_tree_equal_structure(x, y) ? '1' : '0',
-        rlo_shape_tree_equal_with(x, y, RLO_EQUAL_IGNORE_TILES) ? '1' : '0',
-        rlo_shape_tree_layouts_equal(x, y, 0) ? '1' : '0',
-        '\0'};
-    ck_assert_msg(strcmp(relations, pairs[_i].relations) == 0,
-                  "%s and %s: %s",
-                  pairs[_i].a,
-                  pairs[_i].b,
-                  relations);
+    const char relations[] = {rlo_shape_tree_equal(x, y) ? '1' : '0',
+                              rlo_shape_tree_compatible(x, y) ? '1' : '0',
+                              rlo_shape_tree_equal_structure(x, y) ? '1' : '0',
+                              rlo_shape_tree_equal_with(x, y, RLO_EQUAL_IGNORE_TILES) ? '1' : '0',
+                              rlo_shape_tree_layouts_equal(x, y, 0) ? '1' : '0',
+                              '\0'};
+    ck_assert_msg(strcmp(relations, pairs[_i].relations) == 0, "%s and %s: %s", pairs[_i].a,
+                  pairs[_i].b, relations);
   }
   rlo_shape_tree_release(a);
   rlo_shape_tree_release(b);
@@ -144,8 +122,8 @@ RLO_TEST(test_shape_tree_walk__passes_options_into_tuples) {
   rlo_shape_tree *b = parsed("((s8[9]{0}))");
 
   ck_assert(!rlo_shape_tree_layouts_equal(a, b, RLO_EQUAL_IGNORE_TILES));
-  ck_assert(rlo_shape_tree_layouts_equal(
-      a, b, RLO_EQUAL_IGNORE_TILES | RLO_EQUAL_IGNORE_MEMORY_SPACE));
+  ck_assert(
+      rlo_shape_tree_layouts_equal(a, b, RLO_EQUAL_IGNORE_TILES | RLO_EQUAL_IGNORE_MEMORY_SPACE));
   ck_assert(rlo_shape_tree_layouts_equal(a, b, RLO_EQUAL_MINOR_TO_MAJOR_ONLY));
   rlo_shape_tree_release(a);
   rlo_shape_tree_release(b);
@@ -153,8 +131,8 @@ RLO_TEST(test_shape_tree_walk__passes_options_into_tuples) {
 
 RLO_TEST(test_shape_tree_walk__measures) {
   rlo_shape_tree_extent extent;
-  rlo_shape_tree *tree = parsed(
-      "(f32[10,20]{1,0:T(8,128)}, token[], (b(s4[3]{0:E(4)}), s64[0]), f64[])");
+  rlo_shape_tree *tree =
+      parsed("(f32[10,20]{1,0:T(8,128)}, token[], (b(s4[3]{0:E(4)}), s64[0]), f64[])");
 
   ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_OK);
   ck_assert_int_eq(extent.arrays, 4);

@@ -10,9 +10,7 @@
 
 static rlo_sharding *parse(const char *text) {
   rlo_sharding *sharding;
-  ck_assert_msg(rlo_sharding_parse(text, strlen(text), &sharding) == RLO_OK,
-                "%s: %s",
-                text,
+  ck_assert_msg(rlo_sharding_parse(text, strlen(text), &sharding) == RLO_OK, "%s: %s", text,
                 rlo_error_last()->message);
   return sharding;
 }
@@ -39,32 +37,19 @@ static const struct {
     {"{devices=[2,2]<=[4]}", "{devices=[2,2]<=[4]}", "0,1,2,3"},
     {"{devices=[2,2]<=[2,2]}", "{devices=[2,2]<=[4]}", "0,1,2,3"},
     {"{devices=[2,2]<=[1,2,1,2]T(2,1,0,3)}", "{devices=[2,2]<=[4]}", "0,1,2,3"},
-    {"{devices=[8]<=[4,2]T(1,0)}",
-     "{devices=[8]<=[4,2]T(1,0)}",
-     "0,2,4,6,1,3,5,7"},
-    {"{devices=[8]<=[4,1,2]T(2,1,0)}",
-     "{devices=[8]<=[4,2]T(1,0)}",
-     "0,2,4,6,1,3,5,7"},
-    {"{devices=[2,1,4]<=[4,2]T(1,0)}",
-     "{devices=[2,1,4]<=[4,2]T(1,0)}",
-     "0,2,4,6,1,3,5,7"},
-    {"{devices=[16]<=[4,2,2]T(1,0,2)}",
-     "{devices=[16]<=[4,2,2]T(1,0,2)}",
+    {"{devices=[8]<=[4,2]T(1,0)}", "{devices=[8]<=[4,2]T(1,0)}", "0,2,4,6,1,3,5,7"},
+    {"{devices=[8]<=[4,1,2]T(2,1,0)}", "{devices=[8]<=[4,2]T(1,0)}", "0,2,4,6,1,3,5,7"},
+    {"{devices=[2,1,4]<=[4,2]T(1,0)}", "{devices=[2,1,4]<=[4,2]T(1,0)}", "0,2,4,6,1,3,5,7"},
+    {"{devices=[16]<=[4,2,2]T(1,0,2)}", "{devices=[16]<=[4,2,2]T(1,0,2)}",
      "0,1,4,5,8,9,12,13,2,3,6,7,10,11,14,15"},
-    {"{devices=[12]<=[2,3,2]T(2,0,1)}",
-     "{devices=[12]<=[6,2]T(1,0)}",
-     "0,2,4,6,8,10,1,3,5,7,9,11"},
-    {"{devices=[4,2]<=[8] last_tile_dim_replicate}",
-     "{devices=[4,2]<=[8] last_tile_dim_replicate}",
+    {"{devices=[12]<=[2,3,2]T(2,0,1)}", "{devices=[12]<=[6,2]T(1,0)}", "0,2,4,6,8,10,1,3,5,7,9,11"},
+    {"{devices=[4,2]<=[8] last_tile_dim_replicate}", "{devices=[4,2]<=[8] last_tile_dim_replicate}",
      "0,1,2,3,4,5,6,7"},
     {"{devices=[4,2]<=[8] last_tile_dims={replicated}}",
-     "{devices=[4,2]<=[8] last_tile_dim_replicate}",
-     "0,1,2,3,4,5,6,7"},
+     "{devices=[4,2]<=[8] last_tile_dim_replicate}", "0,1,2,3,4,5,6,7"},
     {"{devices=[2,2,2]<=[8] last_tile_dims={unreduced, manual}}",
-     "{devices=[2,2,2]<=[8] last_tile_dims={unreduced,manual}}",
-     "0,1,2,3,4,5,6,7"},
-    {"{devices=[2]<=[2] last_tile_dim_replicate}",
-     "{devices=[2]<=[2] last_tile_dim_replicate}",
+     "{devices=[2,2,2]<=[8] last_tile_dims={unreduced,manual}}", "0,1,2,3,4,5,6,7"},
+    {"{devices=[2]<=[2] last_tile_dim_replicate}", "{devices=[2]<=[2] last_tile_dim_replicate}",
      "0,1"},
     {"{boxes=[0:8,0:3][0:8,3:6]}", "{boxes=[0:8,0:3][0:8,3:6]}", ""},
     {"{boxes=[][]}", "{boxes=[][]}", ""},
@@ -82,10 +67,7 @@ RLO_TABLE_TEST(test_sharding__texts_round_trip, texts) {
     char devices[256] = "";
     for (int64_t k = 0; k < rlo_sharding_num_devices(sharding); ++k) {
       size_t at = strlen(devices);
-      snprintf(devices + at,
-               sizeof devices - at,
-               "%s%lld",
-               k > 0 ? "," : "",
+      snprintf(devices + at, sizeof devices - at, "%s%lld", k > 0 ? "," : "",
                (long long)tiles.devices[k]);
     }
     ck_assert_str_eq(devices, texts[_i].devices);
@@ -119,14 +101,12 @@ static const struct {
     {"{devices=[2]}", RLO_PARSE, "expected a device or '<='"},
     {"{devices=[2]0}", RLO_PARSE, "1 devices for a grid of more cells"},
     /* 2^80 cells, which 64 bits would count as 0. */
-    {"{devices=[1048576,1048576,1048576,1048576]0}",
-     RLO_PARSE,
+    {"{devices=[1048576,1048576,1048576,1048576]0}", RLO_PARSE,
      "1 devices for a grid of more cells"},
     {"{devices=[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
      "1,"
      "1]0}",
-     RLO_UNSUPPORTED,
-     "33"},
+     RLO_UNSUPPORTED, "33"},
     {"{devices=[2]0,1,2}", RLO_PARSE, "3 devices for a grid of fewer cells"},
     {"{devices=[2]0,0}", RLO_INVALID_ARGUMENT, "the same device 0"},
     {"{devices=[2]1,2}", RLO_INVALID_ARGUMENT, "names device 2"},
@@ -136,35 +116,24 @@ static const struct {
     {"{devices=[4]<=[2,2]T(0,2)}", RLO_INVALID_ARGUMENT, "no dimension of it"},
     {"{devices=[4]<=[2,2]T(0)}", RLO_PARSE, "expected ','"},
     {"{devices=[4]<=[2,2]T(0,1,2)}", RLO_PARSE, "expected ')'"},
-    {"{devices=[2]<=[2] last_tile_dims={maximal}}",
-     RLO_PARSE,
+    {"{devices=[2]<=[2] last_tile_dims={maximal}}", RLO_PARSE,
      "expected 'replicated', 'unreduced' or 'manual'"},
-    {"{devices=[2]<=[2] last_tile_dims={unknown}}",
-     RLO_INVALID_ARGUMENT,
-     "subgroup 0"},
-    {"{devices=[2]<=[2] last_tile_dims={manual,manual}}",
-     RLO_PARSE,
+    {"{devices=[2]<=[2] last_tile_dims={unknown}}", RLO_INVALID_ARGUMENT, "subgroup 0"},
+    {"{devices=[2]<=[2] last_tile_dims={manual,manual}}", RLO_PARSE,
      "2 subgroups of a grid that has 1 dimensions"},
     {"{devices=[2]<=[2] metadata={}}", RLO_PARSE, "expected '}'"},
-    {"{devices=[1048576,2]<=[2097152]}",
-     RLO_UNSUPPORTED,
-     "more than 1048576 cells"},
-    {"{devices=[4611686018427387904,4]<=[4]}",
-     RLO_UNSUPPORTED,
-     "more than 1048576 cells"},
+    {"{devices=[1048576,2]<=[2097152]}", RLO_UNSUPPORTED, "more than 1048576 cells"},
+    {"{devices=[4611686018427387904,4]<=[4]}", RLO_UNSUPPORTED, "more than 1048576 cells"},
     {"{devices=[2]<=["
      "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
      "2]}",
-     RLO_UNSUPPORTED,
-     "position 87: more than 36 dimensions"},
+     RLO_UNSUPPORTED, "position 87: more than 36 dimensions"},
     {"{devices=[2]<=[2] "
      "last_tile_dims={manual,manual,manual,manual,manual}}",
-     RLO_UNSUPPORTED,
-     "position 62: more than 4 subgroups"},
+     RLO_UNSUPPORTED, "position 62: more than 4 subgroups"},
     {"{boxes=[0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,"
      "0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1]}",
-     RLO_UNSUPPORTED,
-     "position 135: a rank above the limit of 32"},
+     RLO_UNSUPPORTED, "position 135: a rank above the limit of 32"},
     {"{boxes=}", RLO_PARSE, "expected '['"},
     {"{boxes=[0:2,3]}", RLO_PARSE, "expected ':'"},
     {"{boxes=[2:1]}", RLO_INVALID_ARGUMENT, "box 0 is 2:1 in dimension 0"},
@@ -173,14 +142,11 @@ static const struct {
 
 RLO_TABLE_TEST(test_sharding__bad_texts_are_refused, refused) {
   rlo_sharding *sharding = (rlo_sharding *)&sharding;
-  ck_assert_int_eq(
-      rlo_sharding_parse(refused[_i].text, strlen(refused[_i].text), &sharding),
-      refused[_i].status);
+  ck_assert_int_eq(rlo_sharding_parse(refused[_i].text, strlen(refused[_i].text), &sharding),
+                   refused[_i].status);
   ck_assert_ptr_null(sharding);
-  ck_assert_msg(strstr(rlo_error_last()->message, refused[_i].words) != NULL,
-                "%s: %s",
-                refused[_i].text,
-                rlo_error_last()->message);
+  ck_assert_msg(strstr(rlo_error_last()->message, refused[_i].words) != NULL, "%s: %s",
+                refused[_i].text, rlo_error_last()->message);
 }
 
 /* What each device holds. */
@@ -194,22 +160,15 @@ static const struct {
     {"f32[5]", "{devices=[4]<=[4]}", 4, "0:2 2:4 4:5 5:5 "},
     {"f32[0]", "{devices=[2]<=[2]}", 2, "0:0 0:0 "},
     {"f32[3]", "{devices=[2]1,0}", 2, "2:3 0:2 "},
-    {"f32[4,6]",
-     "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}",
-     4,
+    {"f32[4,6]", "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}", 4,
      "0:2,0:6 2:4,0:6 0:2,0:6 2:4,0:6 "},
-    {"f32[16,16,16]",
-     "{devices=[2,1,4]<=[4,2]T(1,0)}",
-     8,
+    {"f32[16,16,16]", "{devices=[2,1,4]<=[4,2]T(1,0)}", 8,
      "0:8,0:16,0:4 8:16,0:16,0:4 0:8,0:16,4:8 8:16,0:16,4:8 0:8,0:16,8:12 "
      "8:16,0:16,8:12 0:8,0:16,12:16 8:16,0:16,12:16 "},
     {"f32[2,3]", "{replicated}", 2, "0:2,0:3 0:2,0:3 "},
     {"f32[2,3]", "{unreduced}", 2, "0:2,0:3 0:2,0:3 "},
     {"f32[2,3]", "{maximal device=1}", 3, "0:0,0:0 0:2,0:3 0:0,0:0 "},
-    {"f32[2,3]",
-     "{boxes=[0:2,0:1][0:2,1:3][0:2,1:3]}",
-     3,
-     "0:2,0:1 0:2,1:3 0:2,1:3 "},
+    {"f32[2,3]", "{boxes=[0:2,0:1][0:2,1:3][0:2,1:3]}", 3, "0:2,0:1 0:2,1:3 0:2,1:3 "},
     {"f32[]", "{boxes=[][]}", 2, "  "},
     {"f32[]", "{replicated}", 1, " "},
     {"f32[9223372036854775807,0]", "{devices=[1048576,1]<=[1048576]}", 0, ""},
@@ -220,24 +179,17 @@ RLO_TABLE_TEST(test_sharding__boxes_of_devices, held) {
   rlo_sharding *sharding = parse(held[_i].sharding);
   char text[512] = "";
   if (held[_i].num_devices > 0) {
-    ck_assert_msg(
-        rlo_sharding_validate(sharding, &shape, held[_i].num_devices) == RLO_OK,
-        "%s",
-        rlo_error_last()->message);
+    ck_assert_msg(rlo_sharding_validate(sharding, &shape, held[_i].num_devices) == RLO_OK, "%s",
+                  rlo_error_last()->message);
   }
   for (int64_t device = 0; device < held[_i].num_devices; ++device) {
     rlo_box box;
-    ck_assert_int_eq(rlo_sharding_get_box(sharding, &shape, device, &box),
-                     RLO_OK);
+    ck_assert_int_eq(rlo_sharding_get_box(sharding, &shape, device, &box), RLO_OK);
     ck_assert_int_eq(box.rank, shape.rank);
     for (int32_t d = 0; d < box.rank; ++d) {
       size_t at = strlen(text);
-      snprintf(text + at,
-               sizeof text - at,
-               "%s%lld:%lld",
-               d > 0 ? "," : "",
-               (long long)box.start[d],
-               (long long)box.limit[d]);
+      snprintf(text + at, sizeof text - at, "%s%lld:%lld", d > 0 ? "," : "",
+               (long long)box.start[d], (long long)box.limit[d]);
     }
     strcat(text, " ");
   }
@@ -269,30 +221,20 @@ static const struct {
     {"f32[4]", "{replicated}", 0, RLO_OUT_OF_RANGE, "0 devices"},
     {"f32[4]", "{manual}", 2, RLO_UNSUPPORTED, "manual"},
     {"f32[4]", "{unknown}", 2, RLO_UNSUPPORTED, "unknown"},
-    {"f32[4]",
-     "{devices=[1,2]<=[2] last_tile_dims={manual}}",
-     2,
-     RLO_UNSUPPORTED,
-     "manual"},
+    {"f32[4]", "{devices=[1,2]<=[2] last_tile_dims={manual}}", 2, RLO_UNSUPPORTED, "manual"},
     {"f32[<=4]", "{replicated}", 2, RLO_UNSUPPORTED, "dimension 0 is dynamic"},
     {"f32[4]", "{boxes=[0:2][2:5]}", 2, RLO_INVALID_ARGUMENT, "ends at 5"},
     {"f32[4]", "{boxes=[0:2][2:3]}", 2, RLO_INVALID_ARGUMENT, "3 of the arr"},
     {"f32[4]", "{boxes=[0:3][2:4]}", 2, RLO_INVALID_ARGUMENT, "0 and 1 overl"},
-    {"f32[4,4]",
-     "{boxes=[0:4,0:2][2:4,1:4][0:2,2:4]}",
-     3,
-     RLO_INVALID_ARGUMENT,
-     "overlap"},
+    {"f32[4,4]", "{boxes=[0:4,0:2][2:4,1:4][0:2,2:4]}", 3, RLO_INVALID_ARGUMENT, "overlap"},
 };
 
 RLO_TABLE_TEST(test_sharding__misfits_are_named, misfits) {
   rlo_shape shape = parse_shape(misfits[_i].shape);
   rlo_sharding *sharding = parse(misfits[_i].sharding);
-  ck_assert_int_eq(
-      rlo_sharding_validate(sharding, &shape, misfits[_i].num_devices),
-      misfits[_i].status);
-  ck_assert_msg(strstr(rlo_error_last()->message, misfits[_i].words) != NULL,
-                "%s",
+  ck_assert_int_eq(rlo_sharding_validate(sharding, &shape, misfits[_i].num_devices),
+                   misfits[_i].status);
+  ck_assert_msg(strstr(rlo_error_last()->message, misfits[_i].words) != NULL, "%s",
                 rlo_error_last()->message);
   rlo_sharding_release(sharding);
 }
@@ -304,12 +246,9 @@ static const struct {
   const char *shard;
 } shards[] = {
     {"f32[10,4]{0,1:T(2,2)}", "{devices=[4,1]<=[4]}", "f32[3,4]{0,1:T(2,2)}"},
-    {"f32[10,4]{1,0:pad(12,8)fill(zero)}",
-     "{devices=[4,2]<=[8]}",
+    {"f32[10,4]{1,0:pad(12,8)fill(zero)}", "{devices=[4,2]<=[8]}",
      "f32[3,2]{1,0:pad(3,4)fill(zero)}"},
-    {"f32[10,4]{1,0:pad(12,8)fill(zero)}",
-     "{replicated}",
-     "f32[10,4]{1,0:pad(12,8)fill(zero)}"},
+    {"f32[10,4]{1,0:pad(12,8)fill(zero)}", "{replicated}", "f32[10,4]{1,0:pad(12,8)fill(zero)}"},
     {"f32[10,4]{1,0:pad(10,8)}", "{boxes=[0:5,0:4][5:10,0:4]}", ""},
     {"f32[4]{:strides(2)}", "{devices=[2]<=[2]}", ""},
 };
@@ -355,8 +294,7 @@ RLO_TEST(test_sharding__tiles_are_the_whole_array_and_disjoint) {
     int counts[9][9] = {{0}};
     for (int64_t device = 0; device < cells; ++device) {
       rlo_box box;
-      ck_assert_int_eq(rlo_sharding_get_box(sharding, &shape, device, &box),
-                       RLO_OK);
+      ck_assert_int_eq(rlo_sharding_get_box(sharding, &shape, device, &box), RLO_OK);
       for (int64_t i = box.start[0]; i < box.limit[0]; ++i) {
         for (int64_t j = box.start[1]; j < box.limit[1]; ++j) {
           ++counts[i][j];
@@ -372,8 +310,7 @@ RLO_TEST(test_sharding__tiles_are_the_whole_array_and_disjoint) {
   }
 }
 
-static void expect_no_grid(const rlo_sharding_tiles *tiles,
-                           rlo_status status,
+static void expect_no_grid(const rlo_sharding_tiles *tiles, rlo_status status,
                            const char *message) {
   rlo_sharding *sharding;
   expect_refusal(rlo_sharding_make_tiled(tiles, &sharding), status, message);
@@ -381,8 +318,7 @@ static void expect_no_grid(const rlo_sharding_tiles *tiles,
 }
 
 RLO_TEST(test_sharding__kinds_with_parameters_are_not_made_without) {
-  static const int kinds[] = {
-      RLO_SHARDING_MAXIMAL, RLO_SHARDING_TILED, RLO_SHARDING_BOXES, 99};
+  static const int kinds[] = {RLO_SHARDING_MAXIMAL, RLO_SHARDING_TILED, RLO_SHARDING_BOXES, 99};
   for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; ++n) {
     rlo_sharding *sharding;
     ck_assert_int_eq(rlo_sharding_make((rlo_sharding_kind)kinds[n], &sharding),
@@ -397,40 +333,30 @@ RLO_TEST(test_sharding__grids_out_of_their_limits_are_refused) {
   tiles.num_subgroups = 5;
   expect_no_grid(&tiles, RLO_UNSUPPORTED, "5 subgroups are outside 0..4");
   tiles.num_subgroups = 0;
-  expect_no_grid(&tiles,
-                 RLO_INVALID_ARGUMENT,
-                 "'tiles->devices' is NULL, but its length is 4");
+  expect_no_grid(&tiles, RLO_INVALID_ARGUMENT, "'tiles->devices' is NULL, but its length is 4");
   tiles.iota_rank = RLO_SHARDING_MAX_IOTA_RANK + 1;
-  expect_no_grid(
-      &tiles, RLO_UNSUPPORTED, "iota of rank 37, and at most 36 is possible");
+  expect_no_grid(&tiles, RLO_UNSUPPORTED, "iota of rank 37, and at most 36 is possible");
   tiles.iota_rank = 2;
   tiles.iota_permutation[1] = 1;
   tiles.iota_dims[0] = 4;
-  expect_no_grid(&tiles,
-                 RLO_INVALID_ARGUMENT,
+  expect_no_grid(&tiles, RLO_INVALID_ARGUMENT,
                  "dimension 1 of iota is 0, and at least 1 is needed");
 }
 
 RLO_TEST(test_sharding__boxes_out_of_their_limits_are_refused) {
   rlo_sharding *sharding;
   rlo_box box = {.rank = -1};
-  expect_refusal(rlo_sharding_make_boxes(NULL, 0, &sharding),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_sharding_make_boxes(NULL, 0, &sharding), RLO_INVALID_ARGUMENT,
                  "0 boxes, and at least 1 is needed");
-  expect_refusal(
-      rlo_sharding_make_boxes(&box, RLO_SHARDING_MAX_DEVICES + 1, &sharding),
-      RLO_UNSUPPORTED,
-      "1048577 boxes, and at most 1048576 are possible");
-  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_sharding_make_boxes(&box, RLO_SHARDING_MAX_DEVICES + 1, &sharding),
+                 RLO_UNSUPPORTED, "1048577 boxes, and at most 1048576 are possible");
+  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding), RLO_INVALID_ARGUMENT,
                  "box 0 has rank -1, the first one -1, and 0..32 is possible");
   box.rank = RLO_MAX_RANK + 1;
-  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding), RLO_INVALID_ARGUMENT,
                  "box 0 has rank 33, the first one 33, and 0..32 is possible");
   box = (rlo_box){.rank = 1, .start = {-1}};
-  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding), RLO_INVALID_ARGUMENT,
                  "box 0 is -1:0 in dimension 0; 0 <= start <= limit is needed");
 }
 
@@ -442,8 +368,7 @@ RLO_TEST(test_sharding__more_devices_than_there_may_be_are_not_read) {
     text[at++] = ',';
   }
   rlo_sharding *sharding;
-  expect_refusal(rlo_sharding_parse(text, at, &sharding),
-                 RLO_UNSUPPORTED,
+  expect_refusal(rlo_sharding_parse(text, at, &sharding), RLO_UNSUPPORTED,
                  "position 2097164: more than 1048576 devices");
 }
 
@@ -451,11 +376,9 @@ RLO_TEST(test_sharding__only_devices_that_are_there_have_boxes) {
   rlo_shape shape = parse_shape("f32[4]");
   rlo_sharding *sharding = parse("{devices=[2]<=[2]}");
   rlo_box box;
-  expect_refusal(rlo_sharding_get_box(sharding, &shape, -1, &box),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_sharding_get_box(sharding, &shape, -1, &box), RLO_OUT_OF_RANGE,
                  "device -1 is outside 0..1");
-  expect_refusal(rlo_sharding_get_box(sharding, &shape, 2, &box),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_sharding_get_box(sharding, &shape, 2, &box), RLO_OUT_OF_RANGE,
                  "device 2 is outside 0..1");
   rlo_sharding_release(sharding);
 }
@@ -465,7 +388,6 @@ RLO_TEST(test_sharding__only_devices_that_are_there_have_boxes) {
 RLO_TEST(test_sharding__boxes_with_one_corner_overlap) {
   rlo_shape shape = parse_shape("f32[4,2]");
   rlo_sharding *sharding = parse("{boxes=[0:4,0:2][0:4,0:1]}");
-  ck_assert_int_eq(rlo_sharding_validate(sharding, &shape, 2),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_sharding_validate(sharding, &shape, 2), RLO_INVALID_ARGUMENT);
   rlo_sharding_release(sharding);
 }

@@ -50,8 +50,7 @@ RLO_TEST(test_status__a_fresh_record_has_no_null) {
 }
 
 RLO_TEST(test_status__keeps_the_words) {
-  rlo_status status =
-      RLO_FAIL(RLO_OUT_OF_RANGE, "index %d is beyond dimension %d", 7, 5);
+  rlo_status status = RLO_FAIL(RLO_OUT_OF_RANGE, "index %d is beyond dimension %d", 7, 5);
   ck_assert_int_eq(status, RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo_error_last()->status, RLO_OUT_OF_RANGE);
   ck_assert_str_eq(rlo_error_last()->message, "index 7 is beyond dimension 5");
@@ -67,15 +66,14 @@ RLO_TEST(test_status__cuts_long_words) {
 
 RLO_TEST(test_status__may_quote_the_message_before) {
   ck_assert_int_eq(RLO_FAIL(RLO_IO, "disk full"), RLO_IO);
-  ck_assert_int_eq(
-      RLO_FAIL(RLO_DATA_LOSS, "no result: %s", rlo_error_last()->message),
-      RLO_DATA_LOSS);
+  ck_assert_int_eq(RLO_FAIL(RLO_DATA_LOSS, "no result: %s", rlo_error_last()->message),
+                   RLO_DATA_LOSS);
   ck_assert_str_eq(rlo_error_last()->message, "no result: disk full");
 }
 
 RLO_TEST(test_status__names_the_cl_call) {
-  rlo_status status = rlo__status_fail_cl(
-      RLO_DEVICE, "clCreateBuffer", -61, "a buffer of %d bytes", 12);
+  rlo_status status =
+      rlo__status_fail_cl(RLO_DEVICE, "clCreateBuffer", -61, "a buffer of %d bytes", 12);
   ck_assert_int_eq(status, RLO_DEVICE);
   ck_assert_str_eq(rlo_error_last()->cl_call, "clCreateBuffer");
   ck_assert_int_eq(rlo_error_last()->cl_code, -61);
@@ -83,9 +81,8 @@ RLO_TEST(test_status__names_the_cl_call) {
 }
 
 RLO_TEST(test_status__a_new_failure_clears_the_old) {
-  ck_assert_int_eq(
-      rlo__status_fail_cl(RLO_BUILD_FAILED, "clBuildProgram", -11, "no"),
-      RLO_BUILD_FAILED);
+  ck_assert_int_eq(rlo__status_fail_cl(RLO_BUILD_FAILED, "clBuildProgram", -11, "no"),
+                   RLO_BUILD_FAILED);
   rlo__status_set_build_log("line 1\n", 7);
   ck_assert_str_eq(rlo_error_last()->build_log, "line 1\n");
   ck_assert_int_eq(RLO_FAIL(RLO_PARSE, "bad"), RLO_PARSE);
@@ -138,14 +135,11 @@ RLO_TEST(test_status__callback_keeps_or_makes_a_message) {
   ck_assert_int_eq(RLO__CALLBACK(callback(RLO_IO, "no disk"), "f"), RLO_IO);
   ck_assert_int_eq(num_calls, 1);
   ck_assert_str_eq(rlo_error_last()->message, "no disk");
-  ck_assert_int_eq(RLO__CALLBACK(callback(RLO_IO, NULL), "function '%s'", "f"),
-                   RLO_IO);
+  ck_assert_int_eq(RLO__CALLBACK(callback(RLO_IO, NULL), "function '%s'", "f"), RLO_IO);
   ck_assert_int_eq(rlo_error_last()->status, RLO_IO);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "function 'f' failed with RLO_IO and no message");
+  ck_assert_str_eq(rlo_error_last()->message, "function 'f' failed with RLO_IO and no message");
   ck_assert_int_eq(RLO__CALLBACK(callback_with_stale_record(), "f"), RLO_PARSE);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "f failed with RLO_PARSE and no message");
+  ck_assert_str_eq(rlo_error_last()->message, "f failed with RLO_PARSE and no message");
   ck_assert_int_eq(RLO__CALLBACK(callback(RLO_OK, NULL), "f"), RLO_OK);
   ck_assert_int_eq(rlo_error_last()->status, RLO_OK);
   ck_assert_str_eq(rlo_error_last()->message, "");

@@ -40,11 +40,9 @@ RLO_TEST(test_storage__const_memory_is_only_read) {
   char data[4] = "";
   expect_ok(rlo__storage_read(storage, 0, 4, data));
   ck_assert_int_eq(memcmp(data, memory, 4), 0);
-  expect_refusal(rlo__storage_write(storage, 0, 4, data),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__storage_write(storage, 0, 4, data), RLO_INVALID_ARGUMENT,
                  "a write to a storage that can only be read");
-  expect_refusal(rlo__storage_reserve(storage, 4),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__storage_reserve(storage, 4), RLO_INVALID_ARGUMENT,
                  "a write to a storage that can only be read");
   expect_ok(rlo__storage_flush(storage));
   ck_assert_ptr_eq(storage->memory, memory);
@@ -58,8 +56,7 @@ RLO_TEST(test_storage__of_no_bytes) {
   expect_ok(rlo__storage_write(storage, 0, 0, NULL));
   expect_ok(rlo__storage_reserve(storage, 0));
   char data[1];
-  expect_refusal(rlo__storage_read(storage, 0, 1, data),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(rlo__storage_read(storage, 0, 1, data), RLO_OUT_OF_RANGE,
                  "1 bytes at byte 0 do not lie in a storage of 0 bytes");
   ck_assert_ptr_null(storage->memory);
   rlo_storage_release(storage);
@@ -68,17 +65,13 @@ RLO_TEST(test_storage__of_no_bytes) {
 RLO_TEST(test_storage__memory_that_cannot_be) {
   char memory[1];
   rlo_storage *storage = (rlo_storage *)(void *)memory;
-  expect_refusal(rlo_storage_from_memory(NULL, 3, &storage),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_from_memory(NULL, 3, &storage), RLO_INVALID_ARGUMENT,
                  "'memory' is NULL, but its length is 3");
   ck_assert_ptr_null(storage);
-  ck_assert_int_eq(rlo_storage_from_memory(memory, -1, &storage),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_from_memory(memory, -1, &storage), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "-1 bytes"));
-  ck_assert_int_eq(rlo_storage_from_const_memory(NULL, 1, &storage),
-                   RLO_INVALID_ARGUMENT);
-  expect_refusal(rlo_storage_from_memory(memory, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
+  ck_assert_int_eq(rlo_storage_from_const_memory(NULL, 1, &storage), RLO_INVALID_ARGUMENT);
+  expect_refusal(rlo_storage_from_memory(memory, 1, NULL), RLO_INVALID_ARGUMENT,
                  "'out_storage' is NULL");
 }
 
@@ -105,36 +98,28 @@ RLO_TEST(test_storage__ranges_name_the_value_and_the_limit) {
   static const struct {
     int64_t offset, bytes;
     const char *message;
-  } cases[] = {
-      {8, 3, "3 bytes at byte 8 do not lie in a storage of 10 bytes"},
-      {11, 0, "0 bytes at byte 11 do not lie in a storage of 10 bytes"},
-      {-1, 2, "2 bytes at byte -1 do not lie in a storage of 10 bytes"},
-      {2, -1, "-1 bytes at byte 2 do not lie in a storage of 10 bytes"},
-      {INT64_MAX,
-       INT64_MAX,
-       "9223372036854775807 bytes at byte 9223372036854775807 do not lie in a "
-       "storage of 10 bytes"},
-      {1,
-       INT64_MAX,
-       "9223372036854775807 bytes at byte 1 do not lie in a storage of 10 "
-       "bytes"}};
+  } cases[] = {{8, 3, "3 bytes at byte 8 do not lie in a storage of 10 bytes"},
+               {11, 0, "0 bytes at byte 11 do not lie in a storage of 10 bytes"},
+               {-1, 2, "2 bytes at byte -1 do not lie in a storage of 10 bytes"},
+               {2, -1, "-1 bytes at byte 2 do not lie in a storage of 10 bytes"},
+               {INT64_MAX, INT64_MAX,
+                "9223372036854775807 bytes at byte 9223372036854775807 do not lie in a "
+                "storage of 10 bytes"},
+               {1, INT64_MAX,
+                "9223372036854775807 bytes at byte 1 do not lie in a storage of 10 "
+                "bytes"}};
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     if (cases[i].bytes > PTRDIFF_MAX) {
       /* A 32-bit host has no such memory, which is found before. */
-      ck_assert_int_eq(
-          rlo__storage_read(storage, cases[i].offset, cases[i].bytes, data),
-          RLO_OVERFLOW);
+      ck_assert_int_eq(rlo__storage_read(storage, cases[i].offset, cases[i].bytes, data),
+                       RLO_OVERFLOW);
       continue;
     }
-    expect_refusal(
-        rlo__storage_read(storage, cases[i].offset, cases[i].bytes, data),
-        RLO_OUT_OF_RANGE,
-        cases[i].message);
-    expect_refusal(
-        rlo__storage_write(storage, cases[i].offset, cases[i].bytes, data),
-        RLO_OUT_OF_RANGE,
-        cases[i].message);
+    expect_refusal(rlo__storage_read(storage, cases[i].offset, cases[i].bytes, data),
+                   RLO_OUT_OF_RANGE, cases[i].message);
+    expect_refusal(rlo__storage_write(storage, cases[i].offset, cases[i].bytes, data),
+                   RLO_OUT_OF_RANGE, cases[i].message);
   }
   ck_assert_int_eq(rlo__storage_reserve(storage, 11), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo__storage_reserve(storage, -1), RLO_OUT_OF_RANGE);
@@ -148,13 +133,11 @@ RLO_TEST(test_storage__lattices_are_checked) {
   expect_ok(rlo_storage_from_memory(memory, 100, &storage));
   const int64_t two[] = {2, 2};
   const int64_t strides[] = {60, 20};
-  expect_refusal(test_transfer(storage, -1, two, strides, 2, 10, data, false),
-                 RLO_OUT_OF_RANGE,
+  expect_refusal(test_transfer(storage, -1, two, strides, 2, 10, data, false), RLO_OUT_OF_RANGE,
                  "90 bytes at byte -1 do not lie in a storage of 100 bytes");
   expect_ok(test_transfer(storage, 0, two, strides, 2, 10, data, false));
   expect_ok(test_transfer(storage, 10, two, strides, 2, 10, data, false));
-  ck_assert_int_eq(test_transfer(storage, 11, two, strides, 2, 10, data, true),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(test_transfer(storage, 11, two, strides, 2, 10, data, true), RLO_OUT_OF_RANGE);
   rlo_storage_release(storage);
 }
 
@@ -177,19 +160,13 @@ static rlo_status finish(user *u) {
   return u->status;
 }
 
-static rlo_status user_read(void *payload,
-                            int64_t offset,
-                            int64_t bytes,
-                            void *into) {
+static rlo_status user_read(void *payload, int64_t offset, int64_t bytes, void *into) {
   user *u = payload;
   memcpy(into, u->memory + offset, (size_t)bytes);
   return finish(u);
 }
 
-static rlo_status user_write(void *payload,
-                             int64_t offset,
-                             int64_t bytes,
-                             const void *from) {
+static rlo_status user_write(void *payload, int64_t offset, int64_t bytes, const void *from) {
   user *u = payload;
   memcpy(u->memory + offset, from, (size_t)bytes);
   return finish(u);
@@ -258,18 +235,15 @@ RLO_TEST(test_storage__a_failure_of_a_function_has_a_sentence) {
   rlo_storage *storage = NULL;
   expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
   char data[3] = "";
-  expect_refusal(rlo__storage_read(storage, 0, 3, data),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo__storage_read(storage, 0, 3, data), RLO_NOT_FOUND,
                  "'read' of a storage failed with RLO_NOT_FOUND and no "
                  "message");
-  expect_refusal(rlo__storage_write(storage, 0, 3, data),
-                 RLO_NOT_FOUND,
+  expect_refusal(rlo__storage_write(storage, 0, 3, data), RLO_NOT_FOUND,
                  "'write' of a storage failed with RLO_NOT_FOUND and no "
                  "message");
   u.status = RLO_CANCELLED;
   u.message = "the wire is cut";
-  expect_refusal(
-      rlo__storage_reserve(storage, 3), RLO_CANCELLED, "the wire is cut");
+  expect_refusal(rlo__storage_reserve(storage, 3), RLO_CANCELLED, "the wire is cut");
   expect_refusal(rlo__storage_flush(storage), RLO_CANCELLED, "the wire is cut");
   test_storage_stats stats;
   stats = test_storage_get_stats(storage);
@@ -288,12 +262,10 @@ RLO_TEST(test_storage__functions_that_identify) {
   ck_assert(!identity.is_file && identity.number == '7');
   expect_ok(rlo__storage_check_identity(storage, &identity));
   u.memory[0] = '8';
-  expect_refusal(rlo__storage_check_identity(storage, &identity),
-                 RLO_DATA_LOSS,
+  expect_refusal(rlo__storage_check_identity(storage, &identity), RLO_DATA_LOSS,
                  "the source has changed: its 'identify' gave 55 and gives 56");
   u.status = RLO_IO;
-  expect_refusal(rlo__storage_check_identity(storage, &identity),
-                 RLO_IO,
+  expect_refusal(rlo__storage_check_identity(storage, &identity), RLO_IO,
                  "'identify' of a storage failed with RLO_IO and no message");
   rlo_storage_release(storage);
   rlo_storage_ops ops = user_ops;
@@ -311,40 +283,33 @@ RLO_TEST(test_storage__functions_that_are_missing) {
   traits.bytes = 64;
   rlo_storage *storage = NULL;
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage), RLO_INVALID_ARGUMENT,
                  "the storage has no function that reads and none that writes");
   ops.write = user_write;
   expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
   expect_ok(rlo__storage_reserve(storage, 3));
   expect_ok(rlo__storage_write(storage, 0, 3, data));
   expect_ok(rlo__storage_flush(storage));
-  expect_refusal(rlo__storage_read(storage, 0, 3, data),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__storage_read(storage, 0, 3, data), RLO_INVALID_ARGUMENT,
                  "a read of a storage that can only be written");
   rlo_storage_release(storage);
   ck_assert_int_eq(u.num_released, 0);
 
   traits.is_read_only = true;
-  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage), RLO_INVALID_ARGUMENT,
                  "the storage has no function that reads and is only read");
   ops.write = NULL;
   ops.read = user_read;
   traits.is_read_only = false;
   expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
-  ck_assert_int_eq(rlo__storage_write(storage, 0, 3, data),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__storage_write(storage, 0, 3, data), RLO_INVALID_ARGUMENT);
   expect_ok(rlo_storage_get_traits(storage, &traits));
   ck_assert(traits.is_read_only);
   rlo_storage_release(storage);
 
-  ck_assert_int_eq(rlo_storage_create(NULL, &u, &traits, &storage),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, NULL, &storage),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(NULL, &u, &traits, &storage), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, NULL, &storage), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, NULL), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(u.num_released, 0);
 }
 
@@ -359,8 +324,7 @@ RLO_TEST(test_storage__functions_of_an_older_header) {
   rlo_storage_release(storage);
   ck_assert_int_eq(u.num_released, 0);
   ops.struct_size = sizeof ops + 1;
-  ck_assert_int_eq(rlo_storage_create(&ops, &u, &traits, &storage),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&ops, &u, &traits, &storage), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(storage);
 }
 
@@ -382,8 +346,7 @@ RLO_TEST(test_storage__traits_have_defaults) {
   ck_assert(!got.is_read_only);
   rlo_storage_release(storage);
 
-  traits = (rlo_storage_traits){
-      sizeof traits, 64, 100000, 0, 300000, 3, true, false};
+  traits = (rlo_storage_traits){sizeof traits, 64, 100000, 0, 300000, 3, true, false};
   expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
   expect_ok(rlo_storage_get_traits(storage, &got));
   ck_assert_int_eq(got.granule_bytes, 100000);
@@ -403,12 +366,9 @@ RLO_TEST(test_storage__traits_have_defaults) {
   ck_assert_int_eq(rlo_storage_get_traits(storage, &got), RLO_INVALID_ARGUMENT);
   got.struct_size = 0;
   ck_assert_int_eq(rlo_storage_get_traits(storage, &got), RLO_INVALID_ARGUMENT);
-  expect_refusal(rlo_storage_get_traits(storage, NULL),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_get_traits(storage, NULL), RLO_INVALID_ARGUMENT,
                  "'out_traits' is NULL");
-  expect_refusal(rlo_storage_get_traits(NULL, &got),
-                 RLO_INVALID_ARGUMENT,
-                 "'storage' is NULL");
+  expect_refusal(rlo_storage_get_traits(NULL, &got), RLO_INVALID_ARGUMENT, "'storage' is NULL");
   rlo_storage_release(storage);
 }
 
@@ -431,10 +391,8 @@ RLO_TEST(test_storage__traits_that_are_negative) {
                 "good_depth of the storage traits is -5; at least 0"}};
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    expect_refusal(
-        rlo_storage_create(&user_ops, &u, &cases[i].traits, &storage),
-        RLO_INVALID_ARGUMENT,
-        cases[i].message);
+    expect_refusal(rlo_storage_create(&user_ops, &u, &cases[i].traits, &storage),
+                   RLO_INVALID_ARGUMENT, cases[i].message);
     ck_assert_ptr_null(storage);
   }
 }
@@ -450,21 +408,18 @@ RLO_TEST(test_storage__transfers_are_whole_granules) {
   expect_ok(rlo__storage_read(storage, 16, 32, data));
   expect_ok(rlo__storage_read(storage, 48, 12, data)); /* the end */
   expect_ok(rlo__storage_read(storage, 0, 60, data));
-  expect_refusal(rlo__storage_read(storage, 8, 16, data),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__storage_read(storage, 8, 16, data), RLO_INVALID_ARGUMENT,
                  "1 runs of 16 bytes, first at byte 8, are not whole granules "
                  "of 16 bytes");
-  expect_refusal(rlo__storage_write(storage, 16, 24, data),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__storage_write(storage, 16, 24, data), RLO_INVALID_ARGUMENT,
                  "1 runs of 24 bytes, first at byte 16, are not whole granules "
                  "of 16 bytes");
   const int64_t extent = 2;
   int64_t stride = 32;
   expect_ok(test_transfer(storage, 0, &extent, &stride, 1, 16, data, false));
   stride = 24;
-  ck_assert_int_eq(
-      test_transfer(storage, 0, &extent, &stride, 1, 16, data, false),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(test_transfer(storage, 0, &extent, &stride, 1, 16, data, false),
+                   RLO_INVALID_ARGUMENT);
   rlo_storage_release(storage);
 }
 
@@ -514,11 +469,9 @@ RLO_TEST(test_storage__survives_a_failed_allocation) {
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   rlo_storage *storage = NULL;
   rlo__alloc_set_fault(1, true);
-  ck_assert_int_eq(rlo_storage_from_memory(memory, 1, &storage),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_storage_from_memory(memory, 1, &storage), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(storage);
-  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, &storage),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, &storage), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(storage);
   ck_assert_int_eq(u.num_released, 0);
   rlo__alloc_set_fault(0, false);

@@ -50,8 +50,7 @@ static bool open_storage(int64_t offset) {
   file.bytes = FILE_BYTES - offset;
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
   hints.is_direct = true;
-  rlo_status status =
-      rlo_storage_from_fd(file.fd, offset, file.bytes, &hints, &file.storage);
+  rlo_status status = rlo_storage_from_fd(file.fd, offset, file.bytes, &hints, &file.storage);
   if (status == RLO_UNSUPPORTED) {
     printf("left out: %s\n", rlo_error_last()->message);
     return false;
@@ -113,11 +112,7 @@ static const aligned_case aligned_cases[] = {
     {100, 20 * BLOCK, 100, 20 * BLOCK, 19 * BLOCK},
     {5 * BLOCK - 1, 700 * BLOCK + 2, 3, 700 * BLOCK + 2, 700 * BLOCK},
     /* To the end of the file, which is within a block. */
-    {FILE_BYTES - 777 - 32 * BLOCK,
-     777 + 32 * BLOCK,
-     0,
-     777 + 32 * BLOCK,
-     32 * BLOCK},
+    {FILE_BYTES - 777 - 32 * BLOCK, 777 + 32 * BLOCK, 0, 777 + 32 * BLOCK, 32 * BLOCK},
     /* Short ones. */
     {0, 15 * BLOCK, 0, 0, 0}};
 
@@ -162,8 +157,7 @@ RLO_TEST(test_storage_direct__any_alignment) {
     int64_t run = test_random_in(&random, 1, 1 << 17);
     run = rlo__max(unit, run - run % unit);
     int64_t extent = test_random_in(&random, 1, 8);
-    int64_t gap =
-        test_random_once_in(&random, 2) ? 0 : test_random_in(&random, 0, 20000);
+    int64_t gap = test_random_once_in(&random, 2) ? 0 : test_random_in(&random, 0, 20000);
     int64_t stride = run + gap - gap % unit;
     int64_t span = (extent - 1) * stride + run;
     int64_t base = test_random_in(&random, 0, file.bytes - span);
@@ -174,22 +168,16 @@ RLO_TEST(test_storage_direct__any_alignment) {
       for (int64_t n = 0; n < extent * run; ++n) {
         at[n] = (uint8_t)(n + k);
       }
-      expect_ok(test_transfer(
-          file.storage, base, &extent, &stride, 1, run, at, true));
+      expect_ok(test_transfer(file.storage, base, &extent, &stride, 1, run, at, true));
       for (int64_t n = 0; n < extent; ++n) {
-        memcpy(content + file.offset + base + n * stride,
-               at + n * run,
-               (size_t)run);
+        memcpy(content + file.offset + base + n * stride, at + n * run, (size_t)run);
       }
     } else {
-      expect_ok(test_transfer(
-          file.storage, base, &extent, &stride, 1, run, at, false));
+      expect_ok(test_transfer(file.storage, base, &extent, &stride, 1, run, at, false));
     }
     for (int64_t n = 0; n < extent; ++n) {
       ck_assert_msg(memcmp(at + n * run, model + n * stride, (size_t)run) == 0,
-                    "case %d; repeat with RELAYOUT_TEST_SEED=%" PRIu64,
-                    k,
-                    seed);
+                    "case %d; repeat with RELAYOUT_TEST_SEED=%" PRIu64, k, seed);
     }
   }
   expect_ok(rlo__storage_flush(file.storage));
@@ -215,30 +203,23 @@ static bool is_faulty(void) {
   return ++plan.num_calls == plan.at;
 }
 
-static ssize_t faulty_read(int fd,
-                           const struct iovec *parts,
-                           int count,
-                           int64_t offset) {
+static ssize_t faulty_read(int fd, const struct iovec *parts, int count, int64_t offset) {
   if (is_faulty()) {
     return plan.error != 0 ? -1 : pread(fd, parts->iov_base, 512, offset);
   }
   return rlo__storage_system_calls.read(fd, parts, count, offset);
 }
 
-static ssize_t faulty_write(int fd,
-                            const void *data,
-                            size_t bytes,
-                            int64_t offset) {
+static ssize_t faulty_write(int fd, const void *data, size_t bytes, int64_t offset) {
   if (is_faulty()) {
-    return plan.error != 0 ? -1
-                           : rlo__storage_system_calls.write(
-                                 fd, data, bytes < 512 ? bytes : 512, offset);
+    return plan.error != 0
+               ? -1
+               : rlo__storage_system_calls.write(fd, data, bytes < 512 ? bytes : 512, offset);
   }
   return rlo__storage_system_calls.write(fd, data, bytes, offset);
 }
 
-static const rlo__storage_calls faulty_calls = {.read = faulty_read,
-                                                .write = faulty_write};
+static const rlo__storage_calls faulty_calls = {.read = faulty_read, .write = faulty_write};
 
 static int64_t transfer_bytes(void) {
   return (test_thresholds_are_low() ? 10 : 600) * BLOCK;
@@ -250,9 +231,8 @@ static rlo_status transfer(bool is_read, int at) {
   const int64_t bytes = transfer_bytes();
   plan.at = at;
   plan.num_calls = 0;
-  rlo_status status =
-      is_read ? rlo__storage_read(file.storage, position, bytes, memory + 8)
-              : rlo__storage_write(file.storage, position, bytes, memory + 8);
+  rlo_status status = is_read ? rlo__storage_read(file.storage, position, bytes, memory + 8)
+                              : rlo__storage_write(file.storage, position, bytes, memory + 8);
   if (status == RLO_OK) {
     ck_assert_int_eq(memcmp(memory + 8, content + position, (size_t)bytes), 0);
   }
@@ -286,15 +266,11 @@ RLO_LOOP_TEST(test_storage_direct__each_call_may_fail, 0, 2 * NUM_ERRORS) {
       ck_assert_int_eq(status, RLO_IO);
       char words[64] = "cannot write ";
       if (is_read) {
-        (void)snprintf(words,
-                       sizeof words,
-                       "cannot read %lld bytes at byte 3000 of ",
+        (void)snprintf(words, sizeof words, "cannot read %lld bytes at byte 3000 of ",
                        (long long)transfer_bytes());
       }
-      ck_assert_msg(
-          strncmp(rlo_error_last()->message, words, strlen(words)) == 0,
-          "%s",
-          rlo_error_last()->message);
+      ck_assert_msg(strncmp(rlo_error_last()->message, words, strlen(words)) == 0, "%s",
+                    rlo_error_last()->message);
     } else {
       expect_ok(status);
     }
@@ -309,11 +285,8 @@ RLO_TEST(test_storage_direct__a_file_that_ends_early) {
   }
   ck_assert_int_eq(ftruncate(file.fd, 100 * BLOCK + 5), 0);
   for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(
-        rlo__storage_read(file.storage, 7, 200 * BLOCK, memory + n),
-        RLO_DATA_LOSS);
-    ck_assert_ptr_nonnull(
-        strstr(rlo_error_last()->message, "ends at byte 409605"));
+    ck_assert_int_eq(rlo__storage_read(file.storage, 7, 200 * BLOCK, memory + n), RLO_DATA_LOSS);
+    ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "ends at byte 409605"));
   }
 }
 
@@ -326,13 +299,11 @@ RLO_TEST(test_storage_direct__a_file_system_without) {
   expect_ok(rlo_storage_from_fd(fd, 0, 0, &hints, &storage));
   rlo_storage_release(storage);
   hints.is_direct = true;
-  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, 0, &hints, &storage),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, 0, &hints, &storage), RLO_UNSUPPORTED);
   ck_assert_ptr_null(storage);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message,
-             "cannot be read and written past the page cache: its file system "
-             "has no direct I/O (O_DIRECT)"));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message,
+                               "cannot be read and written past the page cache: its file system "
+                               "has no direct I/O (O_DIRECT)"));
   ck_assert_int_eq(close(fd), 0);
 }
 
@@ -344,8 +315,7 @@ RLO_TEST(test_storage_direct__without_memory) {
   for (int64_t nth = 1;; ++nth) {
     rlo_storage *storage = NULL;
     rlo__alloc_set_fault(nth, false);
-    rlo_status status =
-        rlo_storage_from_fd(file.fd, 0, FILE_BYTES, &hints, &storage);
+    rlo_status status = rlo_storage_from_fd(file.fd, 0, FILE_BYTES, &hints, &storage);
     if (status == RLO_OK) {
       status = rlo__storage_read(storage, 1, 100 * BLOCK, memory);
     }
@@ -378,8 +348,7 @@ RLO_TEST(test_storage_direct__a_job) {
   int fds[2] = {file.fd, temp_file_open()};
   rlo_storage *storages[2] = {NULL, NULL};
   for (int n = 0; n < 2; ++n) {
-    rlo_status status = rlo_storage_from_fd(
-        fds[n], BLOCK, problem.src_bytes, &hints, &storages[n]);
+    rlo_status status = rlo_storage_from_fd(fds[n], BLOCK, problem.src_bytes, &hints, &storages[n]);
     if (status == RLO_UNSUPPORTED) {
       ck_assert_int_eq(close(fds[1]), 0);
       return;
@@ -394,17 +363,15 @@ RLO_TEST(test_storage_direct__a_job) {
   rlo_job_options of_job = RLO_JOB_OPTIONS_INIT;
   of_job.is_new_destination = true;
   rlo_job *job = NULL;
-  expect_ok(rlo_service_submit(
-      service, &problem, storages[0], storages[1], &of_job, &job));
+  expect_ok(rlo_service_submit(service, &problem, storages[0], storages[1], &of_job, &job));
   expect_ok(rlo_job_wait(job, -1, NULL));
   expect_ok(rlo_job_result(job));
   rlo_job_release(job);
   rlo_service_release(service);
   for (int n = 0; n < 2; ++n) {
     test_storage_stats stats = stats_of(storages[n]);
-    ck_assert_int_eq(
-        n == 0 ? stats.direct_bytes_read : stats.direct_bytes_written,
-        problem.src_bytes);
+    ck_assert_int_eq(n == 0 ? stats.direct_bytes_read : stats.direct_bytes_written,
+                     problem.src_bytes);
     rlo_storage_release(storages[n]);
   }
   uint8_t *wanted = memory;

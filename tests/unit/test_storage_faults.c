@@ -63,10 +63,7 @@ static bool is_faulty(call which) {
   return which == CALL_READ || (which == CALL_WRITE && plan.fault != FAULT_END);
 }
 
-static ssize_t faulty_read(int fd,
-                           const struct iovec *parts,
-                           int count,
-                           int64_t offset) {
+static ssize_t faulty_read(int fd, const struct iovec *parts, int count, int64_t offset) {
   if (is_faulty(CALL_READ)) {
     switch (plan.fault) {
       case FAULT_SHORT:
@@ -80,10 +77,7 @@ static ssize_t faulty_read(int fd,
   return rlo__storage_system_calls.read(fd, parts, count, offset);
 }
 
-static ssize_t faulty_write(int fd,
-                            const void *data,
-                            size_t bytes,
-                            int64_t offset) {
+static ssize_t faulty_write(int fd, const void *data, size_t bytes, int64_t offset) {
   if (is_faulty(CALL_WRITE)) {
     return plan.fault == FAULT_SHORT ? pwrite(fd, data, 1, (off_t)offset) : -1;
   }
@@ -113,8 +107,7 @@ static int faulty_get_free(int fd, int64_t *out_bytes) {
 }
 
 static int faulty_resize(int fd, int64_t bytes) {
-  return is_faulty(CALL_RESIZE) ? -1
-                                : rlo__storage_system_calls.resize(fd, bytes);
+  return is_faulty(CALL_RESIZE) ? -1 : rlo__storage_system_calls.resize(fd, bytes);
 }
 
 /** Without the disk, which would take seconds. */
@@ -166,13 +159,9 @@ static void end(void) {
 RLO_FIXTURE(begin, end);
 
 /** Writes a lattice of `run` bytes and notes what the file is to hold. */
-static rlo_status write_letters(int64_t base,
-                                int64_t count,
-                                int64_t run,
-                                char letter) {
+static rlo_status write_letters(int64_t base, int64_t count, int64_t run, char letter) {
   memset(packed, letter, sizeof packed);
-  rlo_status status =
-      test_transfer(s.storage, base, &count, &stride, 1, run, packed, true);
+  rlo_status status = test_transfer(s.storage, base, &count, &stride, 1, run, packed, true);
   for (int64_t i = 0; i < count * run; ++i) {
     int64_t position = base + i / run * STRIDE + i % run;
     s.wanted[position] = letter;
@@ -205,8 +194,7 @@ static rlo_status run_script(void) {
   }
   if (status == RLO_OK) {
     memset(packed, 0, sizeof packed);
-    status =
-        test_transfer(s.storage, 50, &extent, &stride, 1, RUN, packed, false);
+    status = test_transfer(s.storage, 50, &extent, &stride, 1, RUN, packed, false);
     ck_assert(status != RLO_OK || are_all(packed, NUM_RUNS * RUN, 'a'));
   }
   const int64_t three = 3;
@@ -266,9 +254,7 @@ static int each_call(void (*expect)(rlo_status status)) {
 }
 
 static void expect_words(const char *words) {
-  ck_assert_msg(strstr(rlo_error_last()->message, words) != NULL,
-                "\"%s\" is not in: %s",
-                words,
+  ck_assert_msg(strstr(rlo_error_last()->message, words) != NULL, "\"%s\" is not in: %s", words,
                 rlo_error_last()->message);
 }
 
@@ -339,10 +325,7 @@ RLO_TEST(test_storage_faults__an_end_at_each_call) {
 
 /* --------------------------------------------------------------- in between */
 
-static ssize_t read_bytewise(int fd,
-                             const struct iovec *parts,
-                             int count,
-                             int64_t offset) {
+static ssize_t read_bytewise(int fd, const struct iovec *parts, int count, int64_t offset) {
   (void)count;
   return pread(fd, parts[0].iov_base, 1, (off_t)offset);
 }

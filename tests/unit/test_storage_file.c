@@ -36,9 +36,7 @@ RLO_FIXTURE(begin, end);
 
 static void expect_words(rlo_status got, rlo_status wanted, const char *words) {
   ck_assert_int_eq(got, wanted);
-  ck_assert_msg(strstr(rlo_error_last()->message, words) != NULL,
-                "\"%s\" is not in: %s",
-                words,
+  ck_assert_msg(strstr(rlo_error_last()->message, words) != NULL, "\"%s\" is not in: %s", words,
                 rlo_error_last()->message);
 }
 
@@ -87,8 +85,7 @@ RLO_TEST(test_storage_file__no_standard_stream_is_taken) {
 RLO_TEST(test_storage_file__open_for_reading_only) {
   int again = temp_file_reopen(fd, O_RDONLY);
   expect_ok(rlo_storage_from_fd(again, 3, 7, NULL, &storage));
-  expect_refusal(rlo__storage_write(storage, 0, 1, "x"),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__storage_write(storage, 0, 1, "x"), RLO_INVALID_ARGUMENT,
                  "a write to a storage that can only be read");
   expect_ok(rlo__storage_flush(storage));
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
@@ -96,8 +93,7 @@ RLO_TEST(test_storage_file__open_for_reading_only) {
   ck_assert(traits.is_read_only);
   rlo_storage_release(storage);
   /* It has to be there. */
-  expect_words(rlo_storage_from_fd(again, 3, 8, NULL, &storage),
-               RLO_OUT_OF_RANGE,
+  expect_words(rlo_storage_from_fd(again, 3, 8, NULL, &storage), RLO_OUT_OF_RANGE,
                "has 10 bytes; 8 at byte 3 need 11");
   ck_assert_ptr_null(storage);
   ck_assert_int_eq(close(again), 0);
@@ -109,15 +105,13 @@ RLO_TEST(test_storage_file__open_for_writing_only) {
   ck_assert_int_eq(close(again), 0);
   expect_ok(rlo__storage_write(storage, 0, 1, "x"));
   char data[1];
-  expect_refusal(rlo__storage_read(storage, 0, 1, data),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo__storage_read(storage, 0, 1, data), RLO_INVALID_ARGUMENT,
                  "a read of a storage that can only be written");
 }
 
 RLO_TEST(test_storage_file__appending_is_refused) {
   int again = temp_file_reopen(fd, O_RDWR | O_APPEND);
-  expect_words(rlo_storage_from_fd(again, 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(again, 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "is open for appending");
   ck_assert_int_eq(close(again), 0);
   /* Where nothing is written it does not matter. */
@@ -129,11 +123,9 @@ RLO_TEST(test_storage_file__appending_is_refused) {
 RLO_TEST(test_storage_file__only_regular_files) {
   int pipe_fds[2];
   ck_assert_int_eq(pipe(pipe_fds), 0);
-  expect_words(rlo_storage_from_fd(pipe_fds[0], 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(pipe_fds[0], 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "is of a pipe; a storage has to be a regular file");
-  expect_words(rlo_storage_from_fd(pipe_fds[1], 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(pipe_fds[1], 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "is of a pipe");
   ck_assert(close(pipe_fds[0]) == 0 && close(pipe_fds[1]) == 0);
 
@@ -144,67 +136,54 @@ RLO_TEST(test_storage_file__only_regular_files) {
   ck_assert_int_eq(mkfifo(path, 0600), 0);
   int fifo = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
   ck_assert_int_ge(fifo, 0);
-  expect_words(rlo_storage_from_fd(fifo, 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(fifo, 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "is of a pipe");
   ck_assert(close(fifo) == 0 && unlink(path) == 0);
   int directory = open(folder, O_RDONLY | O_CLOEXEC);
-  expect_words(rlo_storage_from_fd(directory, 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(directory, 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "is of a directory");
   ck_assert(close(directory) == 0 && rmdir(folder) == 0);
 
   int sockets[2];
   ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-  expect_words(rlo_storage_from_fd(sockets[0], 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(sockets[0], 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "is of a socket");
   ck_assert(close(sockets[0]) == 0 && close(sockets[1]) == 0);
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  expect_words(rlo_storage_from_fd(null, 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(null, 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "is of a character device");
   ck_assert_int_eq(close(null), 0);
-  expect_words(rlo_storage_from_fd(-1, 0, 10, NULL, &storage),
-               RLO_INVALID_ARGUMENT,
+  expect_words(rlo_storage_from_fd(-1, 0, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                "descriptor -1 is not open");
   ck_assert_ptr_null(storage);
 }
 
 RLO_TEST(test_storage_file__numbers_that_cannot_be) {
-  expect_refusal(rlo_storage_from_fd(fd, -1, 10, NULL, &storage),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_from_fd(fd, -1, 10, NULL, &storage), RLO_INVALID_ARGUMENT,
                  "10 bytes at byte -1 of a file; both have to be at least 0");
-  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, -10, NULL, &storage),
-                   RLO_INVALID_ARGUMENT);
-  expect_refusal(rlo_storage_from_fd(fd, 10, INT64_MAX, NULL, &storage),
-                 RLO_OVERFLOW,
+  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, -10, NULL, &storage), RLO_INVALID_ARGUMENT);
+  expect_refusal(rlo_storage_from_fd(fd, 10, INT64_MAX, NULL, &storage), RLO_OVERFLOW,
                  "the end of a part of a file does not fit in 64 bits");
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
   hints.bytes = 9;
-  expect_refusal(rlo_storage_from_fd(fd, 0, 10, &hints, &storage),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_from_fd(fd, 0, 10, &hints, &storage), RLO_INVALID_ARGUMENT,
                  "the traits have 9 bytes and the storage 10; leave them 0");
   hints.bytes = 10;
   hints.is_read_only = true;
   hints.good_depth = 2;
-  expect_words(rlo_storage_from_fd(fd, 1, 10, &hints, &storage),
-               RLO_OUT_OF_RANGE,
+  expect_words(rlo_storage_from_fd(fd, 1, 10, &hints, &storage), RLO_OUT_OF_RANGE,
                "has 10 bytes; 10 at byte 1 need 11");
   ck_assert_ptr_null(storage);
   expect_ok(rlo_storage_from_fd(fd, 0, 10, &hints, &storage));
-  ck_assert_int_eq(rlo__storage_write(storage, 0, 1, "x"),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__storage_write(storage, 0, 1, "x"), RLO_INVALID_ARGUMENT);
   expect_ok(rlo_storage_get_traits(storage, &hints));
   ck_assert_int_eq(hints.good_depth, 2);
-  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, 10, NULL, NULL),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, 10, NULL, NULL), RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_storage_file__resources_that_are_not_there) {
   rlo__alloc_set_fault(1, true);
-  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, 10, NULL, &storage),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_storage_from_fd(fd, 0, 10, NULL, &storage), RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   struct rlimit old, few;
   ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -222,8 +201,7 @@ RLO_TEST(test_storage_file__an_end_that_comes_early) {
   ck_assert_int_eq(ftruncate(fd, 7), 0);
   char data[8];
   expect_ok(rlo__storage_read(storage, 0, 5, data));
-  expect_words(rlo__storage_read(storage, 1, 6, data),
-               RLO_DATA_LOSS,
+  expect_words(rlo__storage_read(storage, 1, 6, data), RLO_DATA_LOSS,
                "ends at byte 7, in the middle of 6 bytes wanted at byte 3");
   /* The message has the path. */
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "relayout_test_"));
@@ -274,15 +252,12 @@ RLO_TEST(test_storage_file__positions_beyond_32_bits) {
   const int64_t extents[] = {2, 2};
   const int64_t strides[] = {6 * gib, 2 * gib};
   char got[13] = "";
-  expect_ok(
-      test_transfer(storage, 2 * gib - 1, extents, strides, 2, 3, got, false));
+  expect_ok(test_transfer(storage, 2 * gib - 1, extents, strides, 2, 3, got, false));
   ck_assert_str_eq(got, "cdecdecdecde");
-  expect_ok(test_transfer(
-      storage, 2 * gib - 1, extents, strides, 2, 3, "012345678xyz", true));
+  expect_ok(test_transfer(storage, 2 * gib - 1, extents, strides, 2, 3, "012345678xyz", true));
   expect_ok(rlo__storage_read(storage, 10 * gib - 3, 6, data));
   ck_assert_str_eq(data, "abxyzf");
-  ck_assert_int_eq(rlo__storage_read(part, 7 * gib - 2, 3, data),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo__storage_read(part, 7 * gib - 2, 3, data), RLO_OUT_OF_RANGE);
   rlo_storage_release(part);
   /* Nothing was written between. */
   struct stat st;
@@ -309,20 +284,17 @@ RLO_TEST(test_storage_file__a_change_is_noticed) {
   times[1] = (struct timespec){.tv_sec = (time_t)(later / 1000000000),
                                .tv_nsec = (long)(later % 1000000000)};
   ck_assert_int_eq(futimens(fd, times), 0);
-  expect_refusal(rlo__storage_check_identity(storage, &identity),
-                 RLO_DATA_LOSS,
+  expect_refusal(rlo__storage_check_identity(storage, &identity), RLO_DATA_LOSS,
                  "the source has changed: it was written to 1.500 s after the "
                  "first look at it");
   ck_assert_int_eq(ftruncate(fd, 12), 0);
-  expect_refusal(rlo__storage_check_identity(storage, &identity),
-                 RLO_DATA_LOSS,
+  expect_refusal(rlo__storage_check_identity(storage, &identity), RLO_DATA_LOSS,
                  "the source has changed: it had 10 bytes and has 12");
 
   int other_fd = temp_file_open();
   rlo_storage *other = NULL;
   expect_ok(rlo_storage_from_fd(other_fd, 0, 10, NULL, &other));
-  expect_words(rlo__storage_check_identity(other, &identity),
-               RLO_DATA_LOSS,
+  expect_words(rlo__storage_check_identity(other, &identity), RLO_DATA_LOSS,
                "the source is another file: inode");
   rlo_storage_release(other);
   ck_assert_int_eq(close(other_fd), 0);

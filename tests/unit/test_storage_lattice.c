@@ -51,11 +51,9 @@ static lattice draw(test_random *random) {
   l.num_dims = (int32_t)test_random_in(random, 0, MAX_DIMS);
   int64_t span = l.run_bytes;
   for (int32_t d = l.num_dims - 1; d >= 0; --d) {
-    int64_t gap =
-        test_random_once_in(random, 2)
-            ? 0
-            : test_random_in(
-                  random, 0, test_random_once_in(random, 2) ? 64 : 9000);
+    int64_t gap = test_random_once_in(random, 2)
+                      ? 0
+                      : test_random_in(random, 0, test_random_once_in(random, 2) ? 64 : 9000);
     int64_t stride = span + gap;
     int64_t most = (STORAGE_BYTES - span) / stride + 1;
     int64_t extent = test_random_in(random, 1, most < 7 ? most : 7);
@@ -74,8 +72,7 @@ static lattice draw(test_random *random) {
     }
   }
   bool is_last = test_random_once_in(random, 4);
-  l.base = test_random_in(
-      random, is_last ? STORAGE_BYTES - span : 0, STORAGE_BYTES - span);
+  l.base = test_random_in(random, is_last ? STORAGE_BYTES - span : 0, STORAGE_BYTES - span);
   return l;
 }
 
@@ -95,11 +92,8 @@ static void begin(storages *s, test_random *random) {
   }
   for (int k = 0; k < NUM_STORAGES; ++k) {
     bool is_streamed = k == TEST_STORAGE_NUM_KINDS;
-    watched_storage_init(&s->storages[k],
-                         is_streamed ? TEST_STORAGE_FILE : (test_storage_kind)k,
-                         s->expected,
-                         STORAGE_BYTES,
-                         NULL);
+    watched_storage_init(&s->storages[k], is_streamed ? TEST_STORAGE_FILE : (test_storage_kind)k,
+                         s->expected, STORAGE_BYTES, NULL);
   }
   rlo__storage_set_streamed(s->storages[TEST_STORAGE_NUM_KINDS].storage);
 }
@@ -131,18 +125,9 @@ RLO_TEST(test_storage_lattice__reads_what_the_index_says) {
     }
     for (int k = 0; k < NUM_STORAGES; ++k) {
       memset(packed, 0, sizeof packed);
-      expect_ok(test_transfer(s.storages[k].storage,
-                              l.base,
-                              l.extents,
-                              l.strides,
-                              l.num_dims,
-                              l.run_bytes,
-                              packed,
-                              false));
-      ck_assert_msg(memcmp(packed, wanted, (size_t)bytes) == 0,
-                    "case %d, storage %d",
-                    n,
-                    k);
+      expect_ok(test_transfer(s.storages[k].storage, l.base, l.extents, l.strides, l.num_dims,
+                              l.run_bytes, packed, false));
+      ck_assert_msg(memcmp(packed, wanted, (size_t)bytes) == 0, "case %d, storage %d", n, k);
       ck_assert_int_eq(packed[bytes], 0);
     }
   }
@@ -161,20 +146,10 @@ RLO_TEST(test_storage_lattice__writes_its_runs_and_nothing_else) {
       s.expected[position_of(&l, i)] = packed[i];
     }
     for (int k = 0; k < NUM_STORAGES; ++k) {
-      expect_ok(test_transfer(s.storages[k].storage,
-                              l.base,
-                              l.extents,
-                              l.strides,
-                              l.num_dims,
-                              l.run_bytes,
-                              packed,
-                              true));
-      expect_ok(
-          rlo__storage_read(s.storages[k].storage, 0, STORAGE_BYTES, whole));
-      ck_assert_msg(memcmp(whole, s.expected, STORAGE_BYTES) == 0,
-                    "case %d, storage %d",
-                    n,
-                    k);
+      expect_ok(test_transfer(s.storages[k].storage, l.base, l.extents, l.strides, l.num_dims,
+                              l.run_bytes, packed, true));
+      expect_ok(rlo__storage_read(s.storages[k].storage, 0, STORAGE_BYTES, whole));
+      ck_assert_msg(memcmp(whole, s.expected, STORAGE_BYTES) == 0, "case %d, storage %d", n, k);
     }
   }
   end(&s);
@@ -214,19 +189,16 @@ RLO_TABLE_TEST(test_storage_lattice__gaps_are_read_where_it_pays, joined) {
   int64_t run_bytes = joined[_i].run_bytes;
   int64_t stride = joined[_i].stride;
   int64_t extent = joined[_i].extent;
-  expect_ok(
-      test_transfer(storage, 0, &extent, &stride, 1, run_bytes, packed, false));
+  expect_ok(test_transfer(storage, 0, &extent, &stride, 1, run_bytes, packed, false));
   test_storage_stats stats;
   stats = test_storage_get_stats(storage);
   int64_t num_reads = joined[_i].num_reads;
   ck_assert_int_eq(stats.num_reads, num_reads == 0 ? extent : num_reads);
   ck_assert_int_eq(stats.bytes_read, extent * run_bytes);
-  ck_assert_int_eq(
-      stats.bytes_skipped,
-      num_reads == 0 ? 0 : (extent - num_reads) * (stride - run_bytes));
+  ck_assert_int_eq(stats.bytes_skipped,
+                   num_reads == 0 ? 0 : (extent - num_reads) * (stride - run_bytes));
   /* Writes are never joined. */
-  expect_ok(
-      test_transfer(storage, 0, &extent, &stride, 1, run_bytes, packed, true));
+  expect_ok(test_transfer(storage, 0, &extent, &stride, 1, run_bytes, packed, true));
   stats = test_storage_get_stats(storage);
   ck_assert_int_eq(stats.num_writes, extent);
   ck_assert_int_eq(stats.smallest_write, run_bytes);

@@ -34,10 +34,7 @@ static int pretend_sync(int fd) {
   return 0;
 }
 
-static int pretend_write_back(int fd,
-                              int64_t offset,
-                              int64_t bytes,
-                              bool is_end) {
+static int pretend_write_back(int fd, int64_t offset, int64_t bytes, bool is_end) {
   (void)fd;
   (void)offset;
   (void)bytes;
@@ -65,11 +62,9 @@ static rlo_status write_and_read(const writer *w) {
     int64_t place = round * 17 % ROUNDS;
     int64_t base = place * ROUND_BYTES + w->number * RUN;
     memset(text, letter_of(place, w->number), sizeof text);
-    rlo_status status =
-        test_transfer(w->storage, base, &extent, &stride, 1, RUN, text, true);
+    rlo_status status = test_transfer(w->storage, base, &extent, &stride, 1, RUN, text, true);
     if (status == RLO_OK) {
-      status =
-          test_transfer(w->storage, base, &extent, &stride, 1, RUN, got, false);
+      status = test_transfer(w->storage, base, &extent, &stride, 1, RUN, got, false);
     }
     if (status == RLO_OK && memcmp(text, got, sizeof got) != 0) {
       status = RLO_INTERNAL;
@@ -160,8 +155,7 @@ static void run_long_writer(void *payload) {
   writer *w = payload;
   static char texts[NUM_THREADS][LONG_RUN];
   char *text = texts[w->number];
-  for (int64_t n = w->number; n < NUM_LONG_RUNS && w->status == RLO_OK;
-       n += NUM_THREADS) {
+  for (int64_t n = w->number; n < NUM_LONG_RUNS && w->status == RLO_OK; n += NUM_THREADS) {
     memset(text, (char)n, LONG_RUN);
     w->status = rlo__storage_write(w->storage, n * LONG_RUN, LONG_RUN, text);
     if (w->status == RLO_OK) {

@@ -31,10 +31,7 @@ static rlo_storage *storage;
 /** Neither read nor written. */
 static char data[8 << 20];
 
-static ssize_t pretend_read(int file,
-                            const struct iovec *parts,
-                            int count,
-                            int64_t offset) {
+static ssize_t pretend_read(int file, const struct iovec *parts, int count, int64_t offset) {
   (void)file;
   (void)offset;
   ssize_t bytes = 0;
@@ -44,10 +41,7 @@ static ssize_t pretend_read(int file,
   return bytes;
 }
 
-static ssize_t pretend_write(int file,
-                             const void *from,
-                             size_t bytes,
-                             int64_t offset) {
+static ssize_t pretend_write(int file, const void *from, size_t bytes, int64_t offset) {
   (void)file;
   (void)from;
   (void)offset;
@@ -60,10 +54,7 @@ static int pretend_sync(int file) {
   return 0;
 }
 
-static int pretend_write_back(int file,
-                              int64_t offset,
-                              int64_t bytes,
-                              bool is_end) {
+static int pretend_write_back(int file, int64_t offset, int64_t bytes, bool is_end) {
   (void)file;
   if (is_end) {
     ++seen.num_ends;
@@ -120,10 +111,8 @@ RLO_TEST(test_storage_trail__no_more_than_64_mib_wait) {
     ck_assert_int_lt(seen.bytes_written - seen.bytes_started, 8 * MIB);
     /* But for the first and the last page of each chunk. */
     int64_t num_ended = seen.bytes_ended / (8 * MIB);
-    ck_assert_int_eq(seen.bytes_dropped,
-                     seen.bytes_ended - num_ended * 2 * 4096);
-    ck_assert_int_eq(seen.last_dropped,
-                     seen.last_ended + (num_ended > 0 ? 4096 : 0));
+    ck_assert_int_eq(seen.bytes_dropped, seen.bytes_ended - num_ended * 2 * 4096);
+    ck_assert_int_eq(seen.last_dropped, seen.last_ended + (num_ended > 0 ? 4096 : 0));
   }
   ck_assert_int_eq(seen.num_starts, 25);
   /* The oldest first: 8 MiB chunks 0 to 17 are on the disk. */
@@ -236,11 +225,9 @@ RLO_LOOP_TEST(test_storage_trail__a_failure_is_told_and_remembered, 1, 14) {
   }
   ck_assert_int_eq(status, RLO_IO);
   ck_assert_int_eq(n, _i <= 8 ? _i : 8 + (_i - 8) / 2);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message,
-             "bytes that were written did not reach the disk: cannot sync"));
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, strerror(seen.error)));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message,
+                               "bytes that were written did not reach the disk: cannot sync"));
+  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(seen.error)));
   /* fdatasync, which the system lets pass, does not make it good. */
   ck_assert_int_eq(rlo__storage_flush(storage), RLO_IO);
   ck_assert_int_eq(rlo__storage_write(storage, 0, 1, data), RLO_IO);

@@ -42,8 +42,7 @@ RLO_TEST(test_str__cuts_and_counts_as_snprintf) {
     rlo__str_append_bytes(&s, "xyz", 3);
     ck_assert_uint_eq(s.length, strlen(whole));
     ck_assert(rlo__str_is_cut(&s) == (room < sizeof whole));
-    ck_assert_int_eq(rlo__str_status(&s),
-                     room < sizeof whole ? RLO_OUT_OF_RANGE : RLO_OK);
+    ck_assert_int_eq(rlo__str_status(&s), room < sizeof whole ? RLO_OUT_OF_RANGE : RLO_OK);
     size_t kept = room == 0 ? 0 : room - 1;
     kept = kept < strlen(whole) ? kept : strlen(whole);
     ck_assert_uint_eq(strlen(rlo__str_text(&s)), kept);

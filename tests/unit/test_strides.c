@@ -62,12 +62,8 @@ RLO_TABLE_TEST(test_strides__recognises, recognised) {
   const int32_t rank = recognised[_i].rank;
   rlo_layout layout;
   int64_t lowest = 99;
-  ck_assert_int_eq(rlo_layout_from_strides(recognised[_i].dims,
-                                           recognised[_i].strides,
-                                           rank,
-                                           recognised[_i].available,
-                                           &layout,
-                                           &lowest),
+  ck_assert_int_eq(rlo_layout_from_strides(recognised[_i].dims, recognised[_i].strides, rank,
+                                           recognised[_i].available, &layout, &lowest),
                    RLO_OK);
   char text[256];
   rlo_layout_format(&layout, rank, text, sizeof text);
@@ -79,9 +75,7 @@ RLO_TEST(test_strides__null_is_row_major) {
   rlo_layout layout;
   int64_t lowest = 99;
   ck_assert_int_eq(
-      rlo_layout_from_strides(
-          (int64_t[]){2, 3, 4}, NULL, 3, UNKNOWN, &layout, &lowest),
-      RLO_OK);
+      rlo_layout_from_strides((int64_t[]){2, 3, 4}, NULL, 3, UNKNOWN, &layout, &lowest), RLO_OK);
   ck_assert(rlo_layout_is_row_major(&layout, 3));
   ck_assert_int_eq(lowest, 0);
 }
@@ -110,12 +104,8 @@ RLO_TABLE_TEST(test_strides__refuses, refused) {
   memset(&layout, 0x5a, sizeof layout);
   const rlo_layout before = layout;
   int64_t lowest = 99;
-  ck_assert_int_eq(rlo_layout_from_strides(refused[_i].dims,
-                                           refused[_i].strides,
-                                           refused[_i].rank,
-                                           refused[_i].available,
-                                           &layout,
-                                           &lowest),
+  ck_assert_int_eq(rlo_layout_from_strides(refused[_i].dims, refused[_i].strides, refused[_i].rank,
+                                           refused[_i].available, &layout, &lowest),
                    refused[_i].status);
   ck_assert_int_eq(lowest, 99);
   ck_assert_mem_eq(&layout, &before, sizeof layout);
@@ -124,16 +114,10 @@ RLO_TABLE_TEST(test_strides__refuses, refused) {
 RLO_TEST(test_strides__refuses_null_dims_and_too_many_elements) {
   rlo_layout layout;
   int64_t lowest;
-  ck_assert_int_eq(
-      rlo_layout_from_strides(NULL, NULL, 1, UNKNOWN, &layout, &lowest),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_layout_from_strides(
-                       (int64_t[]){INT64_C(1) << 32, INT64_C(1) << 32, 16},
-                       NULL,
-                       3,
-                       UNKNOWN,
-                       &layout,
-                       &lowest),
+  ck_assert_int_eq(rlo_layout_from_strides(NULL, NULL, 1, UNKNOWN, &layout, &lowest),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_from_strides((int64_t[]){INT64_C(1) << 32, INT64_C(1) << 32, 16},
+                                           NULL, 3, UNKNOWN, &layout, &lowest),
                    RLO_OVERFLOW);
 }
 
@@ -165,9 +149,7 @@ static const struct {
 
 RLO_TABLE_TEST(test_strides__gives_strides_of, given) {
   rlo_shape shape;
-  ck_assert_int_eq(
-      rlo_shape_parse(given[_i].shape, strlen(given[_i].shape), &shape),
-      RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(given[_i].shape, strlen(given[_i].shape), &shape), RLO_OK);
   int64_t strides[RLO_MAX_RANK] = {0};
   int64_t offset = 99;
   ck_assert_int_eq(rlo_shape_to_strides(&shape, strides, &offset), RLO_OK);
@@ -178,17 +160,13 @@ RLO_TABLE_TEST(test_strides__gives_strides_of, given) {
 }
 
 RLO_LOOP_TEST(test_strides__tiles_that_part_a_dimension_have_none, 0, 4) {
-  static const char *const texts[] = {"f32[3,5]{1,0:T(2,2)}",
-                                      "f32[24,256]{1,0:T(8,128)}",
-                                      "f32[2,8]{1,0:T(4)(2,1)}",
-                                      "f32[2,3,4]{2,1,0:T(*,2,2)}"};
+  static const char *const texts[] = {"f32[3,5]{1,0:T(2,2)}", "f32[24,256]{1,0:T(8,128)}",
+                                      "f32[2,8]{1,0:T(4)(2,1)}", "f32[2,3,4]{2,1,0:T(*,2,2)}"};
   rlo_shape shape;
-  ck_assert_int_eq(rlo_shape_parse(texts[_i], strlen(texts[_i]), &shape),
-                   RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse(texts[_i], strlen(texts[_i]), &shape), RLO_OK);
   int64_t strides[RLO_MAX_RANK];
   int64_t offset = 99;
-  ck_assert_int_eq(rlo_shape_to_strides(&shape, strides, &offset),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_to_strides(&shape, strides, &offset), RLO_UNSUPPORTED);
   ck_assert_int_eq(offset, 99);
 }
 
@@ -202,8 +180,8 @@ RLO_TEST(test_strides__agree_with_the_index_map) {
     for (int32_t k = 0; k < rank; ++k) {
       dims[k] = test_random_in(&random, 1, 5);
     }
-    rlo_shape shape = test_random_shape(
-        &random, RLO_DTYPE_F32, dims, rank, TEST_ALL | TEST_BROADCAST);
+    rlo_shape shape =
+        test_random_shape(&random, RLO_DTYPE_F32, dims, rank, TEST_ALL | TEST_BROADCAST);
     int64_t strides[RLO_MAX_RANK];
     int64_t offset;
     rlo_status status = rlo_shape_to_strides(&shape, strides, &offset);
@@ -217,9 +195,7 @@ RLO_TEST(test_strides__agree_with_the_index_map) {
     int64_t lowest;
     int64_t available = test_random_once_in(&random, 2) ? ALL : UNKNOWN;
     ck_assert_int_eq(
-        rlo_layout_from_strides(
-            dims, strides, rank, available, &again.layout, &lowest),
-        RLO_OK);
+        rlo_layout_from_strides(dims, strides, rank, available, &again.layout, &lowest), RLO_OK);
     ck_assert_int_eq(rlo_shape_validate(&again), RLO_OK);
     int64_t index[RLO_MAX_RANK] = {0};
     do {
@@ -253,14 +229,11 @@ static const struct {
     {1, {{2, INT64_MIN, 0}}, false},
 };
 
-RLO_LOOP_TEST(test_strides__are_distinct,
-              0,
-              (int)(sizeof stride_lists / sizeof stride_lists[0])) {
+RLO_LOOP_TEST(test_strides__are_distinct, 0, (int)(sizeof stride_lists / sizeof stride_lists[0])) {
   rlo__stride list[3];
   int32_t count = stride_lists[_i].count;
   memcpy(list, stride_lists[_i].list, sizeof list);
-  ck_assert(rlo__strides_are_distinct(list, count) ==
-            stride_lists[_i].are_distinct);
+  ck_assert(rlo__strides_are_distinct(list, count) == stride_lists[_i].are_distinct);
   for (int32_t i = 1; i < count; ++i) {
     ck_assert_int_ge(llabs(list[i - 1].stride), llabs(list[i].stride));
   }

@@ -27,21 +27,17 @@ static void begin(void) {
 
 RLO_FIXTURE(begin, NULL);
 
-static bool choose_by(const rlo__sum_limits *of_test,
-                      rlo_device_class device_class,
-                      int64_t max_scratch_bytes,
-                      rlo__sum_cut *cut) {
+static bool choose_by(const rlo__sum_limits *of_test, rlo_device_class device_class,
+                      int64_t max_scratch_bytes, rlo__sum_cut *cut) {
   rlo__str why = rlo__str_over(reason, sizeof reason);
   rlo__str_append(&why, "");
-  bool is_cut = rlo__sum_parts_choose(
-      &problem, &device, device_class, of_test, max_scratch_bytes, cut, &why);
+  bool is_cut =
+      rlo__sum_parts_choose(&problem, &device, device_class, of_test, max_scratch_bytes, cut, &why);
   ck_assert_int_eq(is_cut, why.length == 0);
   return is_cut;
 }
 
-static bool choose(rlo_device_class device_class,
-                   int64_t max_scratch_bytes,
-                   rlo__sum_cut *cut) {
+static bool choose(rlo_device_class device_class, int64_t max_scratch_bytes, rlo__sum_cut *cut) {
   return choose_by(&limits, device_class, max_scratch_bytes, cut);
 }
 
@@ -83,12 +79,7 @@ static const struct {
     {{{12, 5000, 0}, {3073, 1, 0}}, ENOUGH, 6, 2, 0, NULL},
     {{{13, 5000, 0}, {1025, 1, 0}}, ENOUGH, 3, 4, 1, NULL},
     {{{12, 5000, 0}, {3072, 1, 0}}, ENOUGH, 0, 0, 0, "by 3 blocks at a time"},
-    {{{64, 9000, 0}, {3, 2000, 0}, {5, 2, 0}},
-     ENOUGH,
-     0,
-     0,
-     0,
-     "by 3 blocks at a time"},
+    {{{64, 9000, 0}, {3, 2000, 0}, {5, 2, 0}}, ENOUGH, 0, 0, 0, "by 3 blocks at a time"},
     {{{2, 9000, 0}, {2, 2000, 0}, {1000, 1, 0}}, ENOUGH, 0, 0, 0, "too few"},
     /* A shorter axis would come later, or continue another one. */
     {{{M, 1, 0}, {1024, 1, 0}}, ENOUGH, 0, 0, 0, "another order"},
@@ -118,17 +109,15 @@ RLO_TABLE_TEST(test_sum_parts__are_powers_of_two_of_blocks, cuts) {
   bool is_cut = choose(RLO_DEVICE_CLASS_CPU, cuts[_i].scratch_bytes, &cut);
   ck_assert_msg(is_cut == (cuts[_i].num_whole > 0), "%s", reason);
   if (!is_cut) {
-    ck_assert_msg(
-        strstr(reason, cuts[_i].reason) != NULL, "it says: %s", reason);
+    ck_assert_msg(strstr(reason, cuts[_i].reason) != NULL, "it says: %s", reason);
     return;
   }
   ck_assert_int_eq(cut.num_whole, cuts[_i].num_whole);
   ck_assert_int_eq(cut.whole_points, cuts[_i].whole_points);
   ck_assert_int_eq(cut.last_points, cuts[_i].last_points);
   ck_assert_int_le(cut.scratch_bytes, cuts[_i].scratch_bytes);
-  ck_assert_int_eq(
-      cut.scratch_bytes,
-      rlo__sum_cut_parts(&cut) * cut.cells * (int64_t)sizeof(float));
+  ck_assert_int_eq(cut.scratch_bytes,
+                   rlo__sum_cut_parts(&cut) * cut.cells * (int64_t)sizeof(float));
 }
 
 static void make_sum_of_all(rlo_dtype src_type, rlo_dtype dst_type) {
@@ -250,9 +239,7 @@ static void add_up(const uint8_t *scratch, uint8_t *dst) {
     rlo__combiner_begin(&combiner);
     for (int64_t p = 0; p < rlo__sum_cut_parts(cut); ++p) {
       uint8_t unit[16] = {0};
-      memcpy(unit,
-             scratch + (size_t)(p * cut->cells + c) * part_bytes,
-             part_bytes);
+      memcpy(unit, scratch + (size_t)(p * cut->cells + c) * part_bytes, part_bytes);
       rlo__combiner_add(&combiner, unit, 0);
       rlo__combiner_end_block(&combiner);
     }
@@ -263,12 +250,8 @@ static void add_up(const uint8_t *scratch, uint8_t *dst) {
   }
 }
 
-static const rlo_dtype random_types[] = {RLO_DTYPE_F32,
-                                         RLO_DTYPE_BF16,
-                                         RLO_DTYPE_F64,
-                                         RLO_DTYPE_F16,
-                                         RLO_DTYPE_S32,
-                                         RLO_DTYPE_U8,
+static const rlo_dtype random_types[] = {RLO_DTYPE_F32, RLO_DTYPE_BF16, RLO_DTYPE_F64,
+                                         RLO_DTYPE_F16, RLO_DTYPE_S32,  RLO_DTYPE_U8,
                                          RLO_DTYPE_C64};
 
 typedef enum part_outcome { WHOLE, CUT, WRONG } part_outcome;
@@ -285,8 +268,7 @@ static part_outcome sums_in_parts(test_random *random) {
   options.max_scratch_bytes =
       test_random_once_in(random, 4) ? test_random_in(random, 1, 200) : ENOUGH;
   const rlo__sum_limits small = {1 << 20, 1 << 20, 1 << 12, 1};
-  const rlo__plan_request request = {
-      .problem = &problem, .device = &device, .options = &options};
+  const rlo__plan_request request = {.problem = &problem, .device = &device, .options = &options};
   bool is_cut = false;
   expect_ok(rlo__sum_parts_plan(&request, &small, &parts, &is_cut));
   if (!is_cut) {
@@ -307,17 +289,15 @@ static part_outcome sums_in_parts(test_random *random) {
   for (int32_t n = 0; n < 2; ++n) {
     uint8_t *memory = scratch + (size_t)n * scratch_bytes;
     memset(memory, n == 0 ? 0x00 : 0xff, scratch_bytes);
-    for (int32_t is_last = 0; is_last <= (parts.cut.last_points > 0 ? 1 : 0);
-         ++is_last) {
+    for (int32_t is_last = 0; is_last <= (parts.cut.last_points > 0 ? 1 : 0); ++is_last) {
       rlo__sum_parts_get(&parts, is_last != 0, &part);
       ck_assert_int_le(part.dst_bytes, parts.cut.scratch_bytes);
       expect_ok(rlo_problem_run_host(&part, src, memory));
     }
   }
   add_up(scratch, cut);
-  bool is_right =
-      memcmp(scratch, scratch + scratch_bytes, scratch_bytes) == 0 &&
-      memcmp(cut, whole, dst_bytes) == 0;
+  bool is_right = memcmp(scratch, scratch + scratch_bytes, scratch_bytes) == 0 &&
+                  memcmp(cut, whole, dst_bytes) == 0;
   free(src);
   return is_right ? CUT : WRONG;
 }
@@ -333,9 +313,7 @@ RLO_TEST(test_sum_parts__add_up_to_the_bits_of_the_whole) {
     uint64_t case_seed = random.state;
     part_outcome outcome = sums_in_parts(&random);
     num_cut += outcome == CUT;
-    ck_assert_msg(outcome != WRONG,
-                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                  (int)n,
+    ck_assert_msg(outcome != WRONG, "case %d: RELAYOUT_TEST_SEED=%llu makes it the first", (int)n,
                   (unsigned long long)case_seed);
   }
   printf("%d of %d were cut\n", (int)num_cut, CASES);
@@ -360,10 +338,8 @@ RLO_TEST(test_sum_parts__need_scratch_memory_and_no_forced_kernel) {
   ck_assert_ptr_null(strstr(explain(NULL), "parts"));
   ck_assert_ptr_null(strstr(explain(&options), "parts"));
   options.max_scratch_bytes = ENOUGH;
-  ck_assert_msg(strstr(explain(&options),
-                       "16 parts in scratch memory: f32 to ") == parameters,
-                "%s",
-                parameters);
+  ck_assert_msg(strstr(explain(&options), "16 parts in scratch memory: f32 to ") == parameters,
+                "%s", parameters);
   options.family = "compute_sum";
   ck_assert_ptr_null(strstr(explain(&options), "parts"));
   options.family = NULL;
@@ -379,8 +355,7 @@ RLO_TEST(test_sum_parts__need_a_size_of_scratch_memory) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.max_scratch_bytes = -1;
   rlo_plan_report *report = NULL;
-  expect_refusal(rlo_plan_explain(&problem, &device, &options, 0, 0, &report),
-                 RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_plan_explain(&problem, &device, &options, 0, 0, &report), RLO_INVALID_ARGUMENT,
                  "max_scratch_bytes is -1, below 0");
   ck_assert_ptr_null(report);
 }
@@ -391,8 +366,7 @@ RLO_TEST(test_sum_parts__are_added_up_by_one_small_launch) {
   static rlo__launch launch;
   make_sum_of_all(RLO_DTYPE_F32, RLO_DTYPE_BF16);
   for (int32_t n = 0; n < 3; ++n) {
-    rlo_device_class device_class =
-        n == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
+    rlo_device_class device_class = n == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
     device = n == 0 ? test_plan_cpu() : test_plan_gpu();
     device.compute_units = 16;
     memset(&parts, 0, sizeof parts);

@@ -78,13 +78,11 @@ RLO_TEST(test_table__iterates_in_order_of_use) {
   init(&table);
   insert_all(&table, entries, 40);
   int key = 40;
-  for (entry *e = rlo__table_newest(&table); e != NULL;
-       e = rlo__table_older(&table, e)) {
+  for (entry *e = rlo__table_newest(&table); e != NULL; e = rlo__table_older(&table, e)) {
     ck_assert_int_eq(e->key, --key);
   }
   ck_assert_int_eq(key, 0);
-  for (entry *e = rlo__table_oldest(&table); e != NULL;
-       e = rlo__table_newer(&table, e)) {
+  for (entry *e = rlo__table_oldest(&table); e != NULL; e = rlo__table_newer(&table, e)) {
     ck_assert_int_eq(e->key, key++);
   }
   ck_assert_int_eq(key, 40);

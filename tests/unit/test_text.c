@@ -96,10 +96,8 @@ static const struct {
     {"f32[2,3]", "f32[2,3]{1,0}"},
     {"f32[7]", "f32[7]{0}"},
     {"f32 [2,3] {1,0}", "f32[2,3]{1,0}"},
-    {" f32\t[ 2 ,\n3 ]\r{ 0 , 1 : T ( 2 , * , 4 ) E ( 64 ) } ",
-     "f32[2,3]{0,1:T(2,*,4)E(64)}"},
-    {"f32[123,456,789]{0,1,2:T(2, * , 128)}",
-     "f32[123,456,789]{0,1,2:T(2,*,128)}"},
+    {" f32\t[ 2 ,\n3 ]\r{ 0 , 1 : T ( 2 , * , 4 ) E ( 64 ) } ", "f32[2,3]{0,1:T(2,*,4)E(64)}"},
+    {"f32[123,456,789]{0,1,2:T(2, * , 128)}", "f32[123,456,789]{0,1,2:T(2,*,128)}"},
     {"f32/* two */[2,/* by *//* three */3] // done", "f32[2,3]{1,0}"},
     {"f32[2 // two\n,3]", "f32[2,3]{1,0}"},
     {"f32[2,3]/***/", "f32[2,3]{1,0}"},
@@ -111,8 +109,7 @@ static const struct {
     {"f32[2]{0:L(1)S(0)}", "f32[2]{0}"},
     {"f32[2]{0:fill(invalid)}", "f32[2]{0}"},
     {"f32[2]{0:fill(0X00fF)}", "f32[2]{0:fill(0xff)}"},
-    {"c128[2]{0:fill(0x00000000000000000000000000000007)}",
-     "c128[2]{0:fill(0x7)}"},
+    {"c128[2]{0:fill(0x00000000000000000000000000000007)}", "c128[2]{0:fill(0x7)}"},
     {"f32[2]{:strides(1)offset(0)}", "f32[2]{:strides(1)}"},
     {"f32[-0,007]", "f32[0,7]{1,0}"},
     {"f32[<= 3, ? ]", "f32[<=3,?]{1,0}"},
@@ -137,8 +134,7 @@ RLO_TEST(test_text__keeps_every_field) {
       .kind = RLO_LAYOUT_DENSE,
       .minor_to_major = {1, 0},
       .num_tiles = 2,
-      .tiles = {{.rank = 3, .dims = {8, RLO_TILE_COMBINE, 128}},
-                {.rank = 2, .dims = {2, 1}}},
+      .tiles = {{.rank = 3, .dims = {8, RLO_TILE_COMBINE, 128}}, {.rank = 2, .dims = {2, 1}}},
       .tail_alignment_elems = 1024,
       .element_size_bits = 64,
       .memory_space = 5,
@@ -146,19 +142,16 @@ RLO_TEST(test_text__keeps_every_field) {
       .padded_dimensions = {72, 100},
       .fill = RLO_FILL_BITS,
       .fill_bits = {8, 7, 6, 5, 4, 3, 2, 1}};
-  const rlo_layout strided = {.kind = RLO_LAYOUT_STRIDED,
-                              .strides_elems = {-1, 64},
-                              .offset_elems = 63};
+  const rlo_layout strided = {
+      .kind = RLO_LAYOUT_STRIDED, .strides_elems = {-1, 64}, .offset_elems = 63};
   rlo_shape wanted;
   rlo_shape shape = test_shape_of(
       "f32[64,100]{1,0:T(8,*,128)(2,1)L(1024)E(64)S(5)pad(72,100)"
       "fill(0x0102030405060708)}");
-  expect_ok(
-      rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &dense, &wanted));
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &dense, &wanted));
   ck_assert(rlo_shape_equal(&shape, &wanted));
   shape = test_shape_of("u8[64,100]{:strides(-1,64)offset(63)}");
-  expect_ok(
-      rlo_shape_make_with_layout(RLO_DTYPE_U8, dims, 2, &strided, &wanted));
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_U8, dims, 2, &strided, &wanted));
   ck_assert(rlo_shape_equal(&shape, &wanted));
 }
 
@@ -179,8 +172,7 @@ RLO_TEST(test_text__unbounded_arrays_have_no_size) {
   ck_assert(rlo_shape_compatible(&shape, &same));
   ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo_index_to_linear(&shape, index, &slot), RLO_UNSUPPORTED);
-  ck_assert_int_eq(rlo_relayout_lower(&shape, &same, NULL, &problem),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_relayout_lower(&shape, &same, NULL, &problem), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
                    "dimension 0 has no bound; only a bounded array has sizes "
                    "and positions");
@@ -196,8 +188,7 @@ RLO_TEST(test_text__parses_a_layout_alone) {
   rlo_layout layout;
   char buffer[64];
 
-  expect_ok(
-      rlo_layout_parse(" {1,2,0:T(2)} ", 14, RLO_DTYPE_F32, dims, 3, &layout));
+  expect_ok(rlo_layout_parse(" {1,2,0:T(2)} ", 14, RLO_DTYPE_F32, dims, 3, &layout));
   ck_assert_uint_eq(rlo_layout_format(&layout, 3, buffer, sizeof buffer), 12);
   ck_assert_str_eq(buffer, "{1,2,0:T(2)}");
 
@@ -206,20 +197,13 @@ RLO_TEST(test_text__parses_a_layout_alone) {
   ck_assert_str_eq(buffer, "{}");
 
   rlo_layout before = layout;
-  ck_assert_int_eq(rlo_layout_parse("{}", 2, RLO_DTYPE_F32, dims, 3, &layout),
-                   RLO_PARSE);
-  ck_assert_int_eq(rlo_layout_parse("", 0, RLO_DTYPE_F32, dims, 3, &layout),
-                   RLO_PARSE);
-  ck_assert_int_eq(
-      rlo_layout_parse("{0,1,2}x", 8, RLO_DTYPE_F32, dims, 3, &layout),
-      RLO_PARSE);
-  ck_assert_int_eq(
-      rlo_layout_parse(
-          "{0,1,2:pad(1,9,9)}", 18, RLO_DTYPE_F32, dims, 3, &layout),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(
-      rlo_layout_parse("{0}", 3, RLO_DTYPE_INVALID, dims, 1, &layout),
-      RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_parse("{}", 2, RLO_DTYPE_F32, dims, 3, &layout), RLO_PARSE);
+  ck_assert_int_eq(rlo_layout_parse("", 0, RLO_DTYPE_F32, dims, 3, &layout), RLO_PARSE);
+  ck_assert_int_eq(rlo_layout_parse("{0,1,2}x", 8, RLO_DTYPE_F32, dims, 3, &layout), RLO_PARSE);
+  ck_assert_int_eq(rlo_layout_parse("{0,1,2:pad(1,9,9)}", 18, RLO_DTYPE_F32, dims, 3, &layout),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_parse("{0}", 3, RLO_DTYPE_INVALID, dims, 1, &layout),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_mem_eq(&layout, &before, sizeof layout);
 }
 
@@ -233,8 +217,7 @@ RLO_TEST(test_text__prints_by_snprintf_rules) {
   for (size_t capacity = 1; capacity < sizeof whole + 3; ++capacity) {
     char buffer[64];
     memset(buffer, '#', sizeof buffer);
-    ck_assert_uint_eq(rlo_shape_format(&shape, buffer, capacity),
-                      sizeof whole - 1);
+    ck_assert_uint_eq(rlo_shape_format(&shape, buffer, capacity), sizeof whole - 1);
     size_t kept = capacity < sizeof whole ? capacity - 1 : sizeof whole - 1;
     ck_assert_mem_eq(buffer, whole, kept);
     ck_assert_int_eq(buffer[kept], '\0');
@@ -259,8 +242,7 @@ RLO_TEST(test_text__prints_broken_descriptors_within_bounds) {
       shape.is_dynamic[k] = byte != 0;
     }
     size_t length = rlo_shape_format(&shape, buffer, sizeof buffer);
-    ck_assert_uint_eq(strlen(buffer),
-                      length < sizeof buffer ? length : sizeof buffer - 1);
+    ck_assert_uint_eq(strlen(buffer), length < sizeof buffer ? length : sizeof buffer - 1);
   }
 }
 

@@ -52,24 +52,12 @@ RLO_TABLE_TEST(test_text_bare__prints_what_it_parses, fixed_points) {
 }
 
 RLO_TEST(test_text_bare__is_different_by_every_field) {
-  static const char *const texts[] = {"{0,1}",
-                                      "{1,0}",
-                                      "{0}",
-                                      "{0,1:T(2)}",
-                                      "{0,1:L(2)}",
-                                      "{0,1:#(u8)}",
-                                      "{0,1:*(u8)}",
-                                      "{0,1:E(8)}",
-                                      "{0,1:S(1)}",
-                                      "{0,1:SC(0:1)}",
-                                      "{0,1:SC(1:1)}",
-                                      "{0,1:SC(0:1,2)}",
-                                      "{0,1:P(f32[])}",
-                                      "{0,1:P(s32[])}",
-                                      "{0,1:P(())}",
-                                      "{0,1:M(1)}",
-                                      "{0,1:pad(1,1)}",
-                                      "{0,1:fill(one)}",
+  static const char *const texts[] = {"{0,1}",          "{1,0}",          "{0}",
+                                      "{0,1:T(2)}",     "{0,1:L(2)}",     "{0,1:#(u8)}",
+                                      "{0,1:*(u8)}",    "{0,1:E(8)}",     "{0,1:S(1)}",
+                                      "{0,1:SC(0:1)}",  "{0,1:SC(1:1)}",  "{0,1:SC(0:1,2)}",
+                                      "{0,1:P(f32[])}", "{0,1:P(s32[])}", "{0,1:P(())}",
+                                      "{0,1:M(1)}",     "{0,1:pad(1,1)}", "{0,1:fill(one)}",
                                       "{:strides(1,1)}"};
 
   enum { COUNT = sizeof texts / sizeof texts[0] };
@@ -78,10 +66,7 @@ RLO_TEST(test_text_bare__is_different_by_every_field) {
     for (int j = 0; j < COUNT; ++j) {
       rlo_bare_layout a = parsed(texts[i]);
       rlo_bare_layout b = parsed(texts[j]);
-      ck_assert_msg(rlo_bare_layout_equal(&a, &b) == (i == j),
-                    "%s and %s",
-                    texts[i],
-                    texts[j]);
+      ck_assert_msg(rlo_bare_layout_equal(&a, &b) == (i == j), "%s and %s", texts[i], texts[j]);
       rlo_bare_layout_deinit(&a);
       rlo_bare_layout_deinit(&b);
     }
@@ -92,18 +77,13 @@ RLO_TEST(test_text_bare__is_different_by_every_field) {
 /* What is read must not be taken for a layout of an array unchecked. */
 RLO_TEST(test_text_bare__is_checked_where_it_meets_an_array) {
   static const int64_t dims[] = {2, 3};
-  static const char *const texts[] = {"{0,1:#(u32)}",
-                                      "{0,1:SC(0:3)}",
-                                      "{0,1:SC(2:1)}",
-                                      "{0,1:pad(1,3)}",
-                                      "{0,1:E(8)}",
-                                      "{0,1,2}"};
+  static const char *const texts[] = {"{0,1:#(u32)}",   "{0,1:SC(0:3)}", "{0,1:SC(2:1)}",
+                                      "{0,1:pad(1,3)}", "{0,1:E(8)}",    "{0,1,2}"};
   rlo_shape shape;
 
   for (size_t i = 0; i < 5; ++i) {
     rlo_bare_layout layout = parsed(texts[i]);
-    ck_assert_int_eq(rlo_shape_make_with_layout(
-                         RLO_DTYPE_F32, dims, 2, &layout.layout, &shape),
+    ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &layout.layout, &shape),
                      RLO_INVALID_ARGUMENT);
     rlo_bare_layout_deinit(&layout);
   }

@@ -50,9 +50,7 @@ static const struct {
   const char *name;
   rlo_status (*parse)(const char *text, size_t length);
   int32_t num_rows;
-} parsers[] = {{"shape", parse_shape, 110},
-               {"tree", parse_tree, 30},
-               {"bare", parse_bare, 16}};
+} parsers[] = {{"shape", parse_shape, 110}, {"tree", parse_tree, 30}, {"bare", parse_bare, 16}};
 
 /* Reads \xNN as a byte. */
 static void read_bytes(char *text) {
@@ -79,8 +77,7 @@ RLO_TABLE_TEST(test_text__refuses_with_the_position, parsers) {
   while (fgets(line, sizeof line, file) != NULL) {
     char *fields[4] = {line, NULL, NULL, NULL};
     line[strcspn(line, "\n")] = '\0';
-    for (int f = 1; f < 4 && (fields[f] = strchr(fields[f - 1], '\t')) != NULL;
-         ++f) {
+    for (int f = 1; f < 4 && (fields[f] = strchr(fields[f - 1], '\t')) != NULL; ++f) {
       *fields[f]++ = '\0';
     }
     if (fields[3] == NULL || strcmp(fields[0], parsers[_i].name) != 0) {
@@ -92,14 +89,8 @@ RLO_TABLE_TEST(test_text__refuses_with_the_position, parsers) {
     free(copy);
     if (strcmp(rlo_status_name(status), fields[1]) != 0 ||
         strcmp(rlo_error_last()->message, fields[3]) != 0) {
-      fprintf(stderr,
-              "%s '%s': %s: %s\n  and not %s: %s\n",
-              fields[0],
-              fields[2],
-              rlo_status_name(status),
-              rlo_error_last()->message,
-              fields[1],
-              fields[3]);
+      fprintf(stderr, "%s '%s': %s: %s\n  and not %s: %s\n", fields[0], fields[2],
+              rlo_status_name(status), rlo_error_last()->message, fields[1], fields[3]);
       ++num_wrong;
     }
     ++num_rows;
@@ -122,8 +113,7 @@ RLO_TEST(test_text__limits_what_a_descriptor_holds) {
   }
   strcat(text, "]");
   ck_assert_int_eq(test_parse_shape(text, &shape), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "position 68: a rank above the limit of 32");
+  ck_assert_str_eq(rlo_error_last()->message, "position 68: a rank above the limit of 32");
 
   strcpy(text, "f32[1]{0:T");
   for (int32_t t = 0; t <= RLO_MAX_TILES; ++t) {
@@ -131,8 +121,7 @@ RLO_TEST(test_text__limits_what_a_descriptor_holds) {
   }
   strcat(text, "}");
   ck_assert_int_eq(test_parse_shape(text, &shape), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "position 34: more than 8 tiles in one layout");
+  ck_assert_str_eq(rlo_error_last()->message, "position 34: more than 8 tiles in one layout");
 
   strcpy(text, "f32[1]{0:T(1");
   for (int32_t k = 0; k < RLO_MAX_TILE_RANK; ++k) {
@@ -140,8 +129,7 @@ RLO_TEST(test_text__limits_what_a_descriptor_holds) {
   }
   strcat(text, ")}");
   ck_assert_int_eq(test_parse_shape(text, &shape), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "position 75: a tile of more than 32 dimensions");
+  ck_assert_str_eq(rlo_error_last()->message, "position 75: a tile of more than 32 dimensions");
 }
 
 RLO_TEST(test_text__bounds_the_text) {
@@ -151,8 +139,7 @@ RLO_TEST(test_text__bounds_the_text) {
   memset(text, ' ', sizeof text);
   memcpy(text, "f32[2]", 6);
   expect_ok(rlo_shape_parse(text, RLO_TEXT_MAX_BYTES, &shape));
-  ck_assert_int_eq(rlo_shape_parse(text, RLO_TEXT_MAX_BYTES + 1, &shape),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_parse(text, RLO_TEXT_MAX_BYTES + 1, &shape), RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo_shape_parse(NULL, 0, &shape), RLO_PARSE);
   ck_assert_int_eq(rlo_shape_parse(NULL, 1, &shape), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_shape_parse("f32[2]\0", 7, &shape), RLO_PARSE);
@@ -173,8 +160,7 @@ RLO_TEST(test_text__every_prefix_is_refused) {
 }
 
 RLO_TEST(test_text__mutations_are_refused_or_valid) {
-  static const char alphabet[] =
-      "0123456789,:*()[]{}TLESCMD-x #f?<=+~/padillstr";
+  static const char alphabet[] = "0123456789,:*()[]{}TLESCMD-x #f?<=+~/padillstr";
   test_random random = test_random_begin("test_text");
   int accepted = 0;
 
@@ -185,8 +171,7 @@ RLO_TEST(test_text__mutations_are_refused_or_valid) {
     size_t length = rlo_shape_format(&shape, text, sizeof text);
     for (int64_t n = test_random_in(&random, 1, 3); n > 0; --n) {
       size_t at = (size_t)test_random_in(&random, 0, (int64_t)length - 1);
-      size_t letter =
-          (size_t)test_random_in(&random, 0, (int64_t)sizeof alphabet - 2);
+      size_t letter = (size_t)test_random_in(&random, 0, (int64_t)sizeof alphabet - 2);
       text[at] = alphabet[letter];
     }
     rlo_status status = test_parse_shape(text, &shape);

@@ -91,11 +91,9 @@ static const struct {
     {"(f32[1572864],s8[5120,1024])", "(f32[1572864]{0}, s8[5120,1024]{1,0})"},
     {"(f32[1],(f32[2], token[]), opaque[], f32[3])",
      "(f32[1]{0}, (f32[2]{0}, token[]), opaque[], f32[3]{0})"},
-    {"f32[123,456,789]{0,1,2:T(2, * , 128)}",
-     "f32[123,456,789]{0,1,2:T(2,*,128)}"},
+    {"f32[123,456,789]{0,1,2:T(2, * , 128)}", "f32[123,456,789]{0,1,2:T(2,*,128)}"},
     /* White space and comments. */
-    {" ( /* one */ f32 [ ] // two\n , token [ ] , b ( s8 [ ] ) ) ",
-     "(f32[], token[], b(s8[]))"},
+    {" ( /* one */ f32 [ ] // two\n , token [ ] , b ( s8 [ ] ) ) ", "(f32[], token[], b(s8[]))"},
     {"(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])",
      "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])"},
     {"(/*index=5*/f32[])", "(f32[])"},
@@ -133,8 +131,7 @@ RLO_TEST(test_text_tree__bounds_the_nesting) {
 
   memmove(text + 1, text, length);
   text[length + 1] = ')';
-  ck_assert_int_eq(rlo_shape_tree_parse(text, length + 2, &tree),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_tree_parse(text, length + 2, &tree), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
                    "position 257: 257 tuples inside one another are beyond "
                    "the limit of 256");
@@ -153,8 +150,7 @@ RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
   }
   strcat(text, "])");
   ck_assert_int_eq(parse(text, &tree), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "position 69: a rank above the limit of 32");
+  ck_assert_str_eq(rlo_error_last()->message, "position 69: a rank above the limit of 32");
 
   /* "(),(),..." reaches the number of subshapes long before the length. */
   size_t count = RLO_SHAPE_TREE_MAX_SUBSHAPES;
@@ -165,22 +161,18 @@ RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
     memcpy(many + 1 + 3 * i, "(),", 3);
   }
   many[3 * count] = ')';
-  ck_assert_int_eq(rlo_shape_tree_parse(many, 3 * count + 1, &tree),
-                   RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_tree_parse(many, 3 * count + 1, &tree), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
                    "position 196606: 65537 tuples and leaves in one tree "
                    "are beyond the limit of 65536");
   /* One element less, and it is a tree. */
   many[3 * count - 3] = ')';
   expect_ok(rlo_shape_tree_parse(many, 3 * count - 2, &tree));
-  ck_assert_int_eq(rlo_shape_tree_subshape_count(tree),
-                   RLO_SHAPE_TREE_MAX_SUBSHAPES);
+  ck_assert_int_eq(rlo_shape_tree_subshape_count(tree), RLO_SHAPE_TREE_MAX_SUBSHAPES);
   rlo_shape_tree_release(tree);
   free(many);
 
-  ck_assert_int_eq(
-      rlo_shape_tree_parse("()", RLO_TEXT_MAX_TREE_BYTES + 1, &tree),
-      RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_shape_tree_parse("()", RLO_TEXT_MAX_TREE_BYTES + 1, &tree), RLO_UNSUPPORTED);
   ck_assert_str_eq(rlo_error_last()->message,
                    "a text of 67108865 bytes is beyond the limit of 67108864");
   ck_assert_int_eq(rlo_shape_tree_parse(NULL, 0, &tree), RLO_PARSE);
@@ -189,8 +181,7 @@ RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
 }
 
 RLO_TEST(test_text_tree__every_prefix_is_refused) {
-  static const char text[] =
-      "((f32[64,<=100]{1,0:T(8,128)SC(0:4)M(8)}, ()), b(s8[?]), token[])";
+  static const char text[] = "((f32[64,<=100]{1,0:T(8,128)SC(0:4)M(8)}, ()), b(s8[?]), token[])";
   rlo_shape_tree *tree = NULL;
 
   for (size_t length = 0; length < sizeof text - 1; ++length) {
@@ -244,8 +235,7 @@ RLO_TEST(test_text_tree__mutations_are_refused_or_valid) {
     rlo_shape_tree_release(tree);
     for (int64_t n = test_random_in(&random, 1, 3); n > 0; --n) {
       size_t at = (size_t)test_random_in(&random, 0, (int64_t)strlen(text) - 1);
-      size_t letter =
-          (size_t)test_random_in(&random, 0, (int64_t)sizeof alphabet - 2);
+      size_t letter = (size_t)test_random_in(&random, 0, (int64_t)sizeof alphabet - 2);
       text[at] = alphabet[letter];
     }
     rlo_status status = parse(text, &tree);
@@ -269,8 +259,7 @@ RLO_TEST(test_text_tree__mutations_are_refused_or_valid) {
 }
 
 RLO_TEST(test_text_tree__survives_every_failed_allocation) {
-  static const char text[] =
-      "((f32[2], token[]), b(s8[3]), (), f32[], f32[], f32[], f32[], f32[])";
+  static const char text[] = "((f32[2], token[]), b(s8[3]), (), f32[], f32[], f32[], f32[], f32[])";
   rlo_status status = RLO_OUT_OF_MEMORY;
   int64_t nth = 0;
 
@@ -308,10 +297,8 @@ static signature make_signature(int32_t num_leaves) {
                  .print_ms = 1e9};
   ck_assert_ptr_nonnull(s.text);
   for (int32_t i = 0; i < num_leaves; ++i) {
-    s.length += (size_t)sprintf(s.text + s.length,
-                                "%sbf16[%d,1024]{1,0:T(8,128)(2,1)}",
-                                i == 0 ? "(" : ", ",
-                                (int)i + 1);
+    s.length += (size_t)sprintf(s.text + s.length, "%sbf16[%d,1024]{1,0:T(8,128)(2,1)}",
+                                i == 0 ? "(" : ", ", (int)i + 1);
   }
   s.text[s.length++] = ')';
   return s;
@@ -326,10 +313,8 @@ static void time_signature(signature *s) {
   double printed_at = now_ms();
   ck_assert_int_eq(rlo_shape_tree_leaf_count(tree), s->num_leaves);
   rlo_shape_tree_release(tree);
-  s->parse_ms =
-      parsed_at - start < s->parse_ms ? parsed_at - start : s->parse_ms;
-  s->print_ms = printed_at - parsed_at < s->print_ms ? printed_at - parsed_at
-                                                     : s->print_ms;
+  s->parse_ms = parsed_at - start < s->parse_ms ? parsed_at - start : s->parse_ms;
+  s->print_ms = printed_at - parsed_at < s->print_ms ? printed_at - parsed_at : s->print_ms;
 }
 
 /* In any build, on any machine, a leaf takes about what it takes among few:
@@ -347,13 +332,7 @@ RLO_TEST(test_text_tree__ten_thousand_leaves_take_milliseconds) {
   printf(
       "%d leaves, %zu bytes: parsed in %.1f ms, printed in %.1f ms; %d: "
       "%.3f ms, %.3f ms\n",
-      MANY,
-      many.length,
-      many.parse_ms,
-      many.print_ms,
-      FEW,
-      few.parse_ms,
-      few.print_ms);
+      MANY, many.length, many.parse_ms, many.print_ms, FEW, few.parse_ms, few.print_ms);
   free(few.text);
   free(many.text);
   ck_assert_double_lt(many.parse_ms, (double)MOST_TIMES * few.parse_ms);
@@ -371,8 +350,7 @@ RLO_TEST(test_text_tree__prints_by_snprintf_rules) {
   for (size_t capacity = 0; capacity < sizeof whole + 3; ++capacity) {
     char buffer[64];
     memset(buffer, '#', sizeof buffer);
-    ck_assert_uint_eq(rlo_shape_tree_format(tree, buffer, capacity),
-                      sizeof whole - 1);
+    ck_assert_uint_eq(rlo_shape_tree_format(tree, buffer, capacity), sizeof whole - 1);
     if (capacity > 0) {
       size_t kept = capacity < sizeof whole ? capacity - 1 : sizeof whole - 1;
       ck_assert_mem_eq(buffer, whole, kept);

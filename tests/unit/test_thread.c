@@ -81,7 +81,6 @@ static void signal_once(void *payload) {
 RLO_TEST(test_thread__start_survives_a_failed_allocation) {
   rlo__alloc_set_fault(1, false);
   rlo__thread thread;
-  ck_assert_int_eq(rlo__thread_start(signal_once, NULL, &thread),
-                   RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo__thread_start(signal_once, NULL, &thread), RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
 }

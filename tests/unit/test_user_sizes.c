@@ -30,19 +30,14 @@ static void close_service(void) {
 RLO_NO_FORK();
 RLO_FILE_FIXTURE(open_service, close_service);
 
-static void run_mover(const test_user_array *a,
-                      const uint8_t *src,
-                      uint8_t *dst,
-                      int32_t threads) {
+static void run_mover(const test_user_array *a, const uint8_t *src, uint8_t *dst, int32_t threads) {
   rlo__host_mover *mover = NULL;
   expect_ok(rlo__host_mover_create(&a->problem, &mover));
   expect_ok(rlo__host_mover_run(mover, src, NULL, dst, threads));
   rlo__host_mover_release(mover);
 }
 
-static void run_job(const test_user_array *a,
-                    const uint8_t *src,
-                    uint8_t *dst) {
+static void run_job(const test_user_array *a, const uint8_t *src, uint8_t *dst) {
   rlo_storage *from = NULL;
   rlo_storage *to = NULL;
   rlo_job *job = NULL;
@@ -61,8 +56,7 @@ static void run(const test_user_array *a, int number) {
   const bool is_at_end = number % 2 == 0;
   const size_t shift = number % 4 == 1 ? 4 : 0;
   test_guarded_pages src = test_guarded_pages_make(bytes, 0, is_at_end, 0x33);
-  test_guarded_pages dst =
-      test_guarded_pages_make(bytes, shift, is_at_end, 0xee);
+  test_guarded_pages dst = test_guarded_pages_make(bytes, shift, is_at_end, 0xee);
   test_user_array_fill(a, src.bytes);
   if (number % 3 == 2) {
     run_job(a, src.bytes, dst.bytes);
@@ -80,19 +74,13 @@ static void run(const test_user_array *a, int number) {
 static const struct {
   const char *dims, *permutation;
   int64_t element_bytes;
-} crashed[] = {{"4097,1024", "1,0", 4},
-               {"8193,1000", "1,0", 4},
-               {"16385,256", "1,0", 4},
-               {"40961,40", "1,0", 4},
-               {"4097,4096", "1,0", 1},
-               {"4097,512", "1,0", 8},
+} crashed[] = {{"4097,1024", "1,0", 4},       {"8193,1000", "1,0", 4}, {"16385,256", "1,0", 4},
+               {"40961,40", "1,0", 4},        {"4097,4096", "1,0", 1}, {"4097,512", "1,0", 8},
                {"7,227,1545,4", "3,2,1,0", 1}};
 
-RLO_TABLE_TEST(test_user_sizes__rows_end_in_a_line_of_the_tile_before,
-               crashed) {
+RLO_TABLE_TEST(test_user_sizes__rows_end_in_a_line_of_the_tile_before, crashed) {
   test_user_array a;
-  test_user_array_set(
-      &a, crashed[_i].dims, crashed[_i].permutation, crashed[_i].element_bytes);
+  test_user_array_set(&a, crashed[_i].dims, crashed[_i].permutation, crashed[_i].element_bytes);
   for (int number = 0; number < 6; ++number) {
     run(&a, number);
   }

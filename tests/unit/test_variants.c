@@ -9,9 +9,7 @@
 static test_variant_set reached;
 static int32_t num_undeclared;
 
-static void reach(void *payload,
-                  const test_variant_case *c,
-                  const rlo__launch *launch) {
+static void reach(void *payload, const test_variant_case *c, const rlo__launch *launch) {
   (void)payload;
   (void)c;
   test_variant_set set;
@@ -50,9 +48,7 @@ static bool is_of_gpu(const test_variant_case *c) {
   return c->family->device_class == RLO_DEVICE_CLASS_GPU;
 }
 
-static void ignore(void *payload,
-                   const test_variant_case *c,
-                   const rlo__launch *launch) {
+static void ignore(void *payload, const test_variant_case *c, const rlo__launch *launch) {
   (void)payload;
   (void)c;
   (void)launch;
@@ -75,8 +71,7 @@ RLO_TEST(test_variants__sees_what_is_planted) {
   rlo_device_info device = test_plan_cpu();
   test_variant_set set;
   test_plan_lower("f32[64,64]", "f32[64,64]{0,1}", NULL, &problem);
-  ck_assert_int_eq(
-      test_plan_choose(&problem, &device, NULL, 0, 0, NULL, &launch), RLO_OK);
+  ck_assert_int_eq(test_plan_choose(&problem, &device, NULL, 0, 0, NULL, &launch), RLO_OK);
   ck_assert(test_variants_of(&launch, &set));
   ck_assert_int_eq(rlo__launch_define(&launch, "RLO_PLANTED", 1), RLO_OK);
   ck_assert(!test_variants_of(&launch, &set));
@@ -96,10 +91,8 @@ RLO_TEST(test_variants__are_all_covered_by_few_cases) {
   test_variant_set covered;
   const test_cover small = {.is_small = true, .watch = reach};
   memset(&reached, 0, sizeof reached);
-  int32_t count =
-      test_variants_cover(&device, &small, cases, sets, CAPACITY, &covered);
+  int32_t count = test_variants_cover(&device, &small, cases, sets, CAPACITY, &covered);
   printf("%d cases cover what small problems reach\n", (int)count);
-  ck_assert_int_gt(
-      test_variant_set_count_new(&reached, &(test_variant_set){{0}}), 0);
+  ck_assert_int_gt(test_variant_set_count_new(&reached, &(test_variant_set){{0}}), 0);
   ck_assert_int_eq(test_variant_set_count_new(&reached, &covered), 0);
 }

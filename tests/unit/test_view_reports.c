@@ -19,10 +19,8 @@ static const int64_t dims[] = {2, 3};
 
 static rlo_status write_npy_header(void *out) {
   unsigned char bytes[128];
-  size_t size_bytes = test_npy_make(
-      bytes,
-      1,
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n");
+  size_t size_bytes =
+      test_npy_make(bytes, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n");
   return rlo_npy_parse(bytes, size_bytes, -1, out);
 }
 
@@ -32,20 +30,15 @@ static rlo_status write_numpy_view(void *out) {
 
 /* Writes the view of no layout, which is row-major. */
 static rlo_status write_plain_view(void *out) {
-  return rlo_shape_from_pjrt(
-      RLO_DTYPE_F32, dims, 2, NULL, RLO_AVAILABLE_UNKNOWN, out);
+  return rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, NULL, RLO_AVAILABLE_UNKNOWN, out);
 }
 
 static rlo_status write_pjrt_view(void *out) {
   const int64_t strides[] = {4, 8};
-  rlo_pjrt_layout layout = {.struct_size = sizeof layout,
-                            .type = RLO_PJRT_LAYOUT_STRIDES};
-  layout.form.strides =
-      (rlo_pjrt_strides){.struct_size = sizeof layout.form.strides,
-                         .byte_strides = strides,
-                         .num_byte_strides = 2};
-  return rlo_shape_from_pjrt(
-      RLO_DTYPE_F32, dims, 2, &layout, RLO_AVAILABLE_UNKNOWN, out);
+  rlo_pjrt_layout layout = {.struct_size = sizeof layout, .type = RLO_PJRT_LAYOUT_STRIDES};
+  layout.form.strides = (rlo_pjrt_strides){
+      .struct_size = sizeof layout.form.strides, .byte_strides = strides, .num_byte_strides = 2};
+  return rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, RLO_AVAILABLE_UNKNOWN, out);
 }
 
 static rlo_status write_dlpack_view(void *out) {
@@ -56,25 +49,13 @@ static rlo_status write_dlpack_view(void *out) {
 }
 
 static const test_report reports[] = {
-    {".npy header",
-     sizeof(rlo_npy_header),
-     offsetof(rlo_npy_header, is_type_unknown),
+    {".npy header", sizeof(rlo_npy_header), offsetof(rlo_npy_header, is_type_unknown),
      write_npy_header},
-    {"NumPy view",
-     sizeof(rlo_numpy_view),
-     offsetof(rlo_numpy_view, is_byte_swapped),
+    {"NumPy view", sizeof(rlo_numpy_view), offsetof(rlo_numpy_view, is_byte_swapped),
      write_numpy_view},
-    {"PJRT view",
-     sizeof(rlo_pjrt_view),
-     offsetof(rlo_pjrt_view, offset_bytes),
-     write_plain_view},
-    {"PJRT view",
-     sizeof(rlo_pjrt_view),
-     offsetof(rlo_pjrt_view, offset_bytes),
-     write_pjrt_view},
-    {"DLPack view",
-     sizeof(rlo_dlpack_view),
-     offsetof(rlo_dlpack_view, is_read_only),
+    {"PJRT view", sizeof(rlo_pjrt_view), offsetof(rlo_pjrt_view, offset_bytes), write_plain_view},
+    {"PJRT view", sizeof(rlo_pjrt_view), offsetof(rlo_pjrt_view, offset_bytes), write_pjrt_view},
+    {"DLPack view", sizeof(rlo_dlpack_view), offsetof(rlo_dlpack_view, is_read_only),
      write_dlpack_view},
 };
 
@@ -99,28 +80,20 @@ static const test_report exports[] = {
 
 /* The layout points into the struct: without its lists there is no place that
  * it could point to. */
-RLO_TABLE_TEST(test_view_reports__a_pjrt_export_holds_what_it_points_to,
-               exports) {
+RLO_TABLE_TEST(test_view_reports__a_pjrt_export_holds_what_it_points_to, exports) {
   const test_report *report = &exports[_i];
   char message[160];
   expect_report_written(report, report->bytes);
-  const size_t small[] = {0,
-                          sizeof(size_t) - 1,
-                          offsetof(rlo_pjrt_export, offset_bytes),
+  const size_t small[] = {0, sizeof(size_t) - 1, offsetof(rlo_pjrt_export, offset_bytes),
                           offsetof(rlo_pjrt_export, tile_dim_sizes)};
   for (size_t i = 0; i < sizeof small / sizeof *small; ++i) {
-    (void)snprintf(message,
-                   sizeof message,
-                   "PJRT export: a struct_size of %zu is below %zu",
-                   small[i],
-                   report->bytes);
+    (void)snprintf(message, sizeof message, "PJRT export: a struct_size of %zu is below %zu",
+                   small[i], report->bytes);
     expect_report_refused(report, small[i], message);
   }
-  (void)snprintf(message,
-                 sizeof message,
+  (void)snprintf(message, sizeof message,
                  "struct_size of the PJRT export is %zu; this library knows "
                  "%zu bytes: begin with RLO_PJRT_EXPORT_INIT",
-                 report->bytes + 8,
-                 report->bytes);
+                 report->bytes + 8, report->bytes);
   expect_report_refused(report, report->bytes + 8, message);
 }

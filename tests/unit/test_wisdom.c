@@ -41,12 +41,10 @@ static void lower(const char *src, const char *dst) {
   ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
 }
 
-static void remember(const rlo__family *family,
-                     const char *schedule,
-                     double value) {
+static void remember(const rlo__family *family, const char *schedule, double value) {
   rlo__family_query request = request_for(128);
-  rlo__wisdom_entry entry = rlo__wisdom_entry_of(
-      &request, family, rlo__schedule_find(schedule), value);
+  rlo__wisdom_entry entry =
+      rlo__wisdom_entry_of(&request, family, rlo__schedule_find(schedule), value);
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
 }
 
@@ -58,10 +56,8 @@ static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
 
 static char *export_with(const char *others) {
   rlo__str text = rlo__str_growing();
-  ck_assert_int_eq(
-      rlo__wisdom_export(
-          &wisdom, others, others == NULL ? 0 : strlen(others), &text),
-      RLO_OK);
+  ck_assert_int_eq(rlo__wisdom_export(&wisdom, others, others == NULL ? 0 : strlen(others), &text),
+                   RLO_OK);
   char *taken = NULL;
   ck_assert_int_eq(rlo__str_take(&text, &taken), RLO_OK);
   return taken;
@@ -72,12 +68,9 @@ static int64_t known(const rlo__wisdom *by) {
 }
 
 static void plan(const rlo_plan_options *options) {
-  const rlo__plan_request request = {.problem = &problem,
-                                     .device = &device,
-                                     .options = options,
-                                     .wisdom = &wisdom};
-  ck_assert_msg(rlo__planner_choose(&request, &choice, &launch) == RLO_OK,
-                "%s",
+  const rlo__plan_request request = {
+      .problem = &problem, .device = &device, .options = options, .wisdom = &wisdom};
+  ck_assert_msg(rlo__planner_choose(&request, &choice, &launch) == RLO_OK, "%s",
                 rlo_error_last()->message);
 }
 
@@ -109,8 +102,7 @@ RLO_TEST(test_wisdom__the_later_record_wins) {
 }
 
 RLO_TEST(test_wisdom__is_bounded) {
-  rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
-                             .schedule = &rlo__schedules[0]};
+  rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile, .schedule = &rlo__schedules[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
     entry.key.problem.high = n * UINT64_C(0x9e3779b97f4a7c15);
     ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
@@ -140,8 +132,7 @@ RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
                                      .fraction = n};
     ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
     for (int32_t k = 0; k < KEYS; ++k) {
-      const rlo__wisdom_entry *found =
-          k <= n ? rlo__wisdom_find(&wisdom, &keys[k]) : NULL;
+      const rlo__wisdom_entry *found = k <= n ? rlo__wisdom_find(&wisdom, &keys[k]) : NULL;
       ck_assert(k > n || (found != NULL && found->fraction == k));
     }
   }
@@ -152,10 +143,8 @@ RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
 RLO_TEST(test_wisdom__explains_as_without) {
   static rlo__choice without;
   lower("f32[3000,2000]", "f32[3000,2000]{0,1}");
-  rlo__plan_request request = {.problem = &problem,
-                               .device = &device,
-                               .wisdom = &wisdom,
-                               .is_explaining = true};
+  rlo__plan_request request = {
+      .problem = &problem, .device = &device, .wisdom = &wisdom, .is_explaining = true};
   ck_assert_int_eq(rlo__planner_choose(&request, &without, &launch), RLO_OK);
   ck_assert_int_eq(without.decision, RLO_PLAN_DECISION_ESTIMATE);
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
@@ -179,22 +168,19 @@ RLO_TEST(test_wisdom__text_is_as_the_header_tells) {
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.8706);
   const rlo__wisdom_entry *entry = recall(64);
   char expected[512];
-  snprintf(expected,
-           sizeof expected,
+  snprintf(expected, sizeof expected,
            "relayout-wisdom\t1\n"
            "device\tcpu of a kind\t3.1\t000000000007ab1e\n"
            "%016llx%016llx\t64\t0.871\tcpu\ttile\ttile 8x8\t"
            "32 bits, 200 x 300\n",
-           (unsigned long long)entry->key.problem.high,
-           (unsigned long long)entry->key.problem.low);
+           (unsigned long long)entry->key.problem.high, (unsigned long long)entry->key.problem.low);
   char *text = export_with(NULL);
   ck_assert_str_eq(text, expected);
   rlo__free(text);
 }
 
 RLO_TEST(test_wisdom__goes_out_and_comes_in) {
-  static const char *const sources[] = {
-      "f32[300,200]", "u8[64,64]", "bf16[7,9,11]", "f64[2,2,2]"};
+  static const char *const sources[] = {"f32[300,200]", "u8[64,64]", "bf16[7,9,11]", "f64[2,2,2]"};
   for (size_t n = 0; n < sizeof sources / sizeof sources[0]; ++n) {
     lower(sources[n], sources[n]);
     remember(rlo__families[n], rlo__schedules[n].name, (double)n / 8);
@@ -203,8 +189,7 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
   rlo__wisdom other;
   rlo__wisdom_init("cpu of a kind", "3.1", TABLE, &other);
   rlo__wisdom_count count;
-  ck_assert_int_eq(rlo__wisdom_import(&other, text, strlen(text), &count),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__wisdom_import(&other, text, strlen(text), &count), RLO_OK);
   ck_assert_int_eq(count.num_taken, known(&wisdom));
   ck_assert_int_eq(count.num_ignored, 0);
   ck_assert_int_eq(known(&other), known(&wisdom));
@@ -227,9 +212,7 @@ RLO_TEST(test_wisdom__names_have_no_control_characters) {
   rlo__wisdom_init(
       "a\tb\x7f"
       "c\x1f~",
-      "\n1 \x80",
-      TABLE,
-      &named);
+      "\n1 \x80", TABLE, &named);
   ck_assert_str_eq(named.device, "a b c ~");
   ck_assert_str_eq(named.driver, " 1 \x80");
   rlo__wisdom_deinit(&named);
@@ -239,20 +222,15 @@ RLO_TEST(test_wisdom__names_have_no_control_characters) {
 RLO_TEST(test_wisdom__any_fraction_can_be_read_again) {
   static const struct {
     double put, got;
-  } fractions[] = {{1e9, 1000.0},
-                   {HUGE_VAL, 1000.0},
-                   {1000.7, 1000.0},
-                   {999.9996, 1000.0},
-                   {-1.0, 0.0},
-                   {(double)NAN, 0.0}};
+  } fractions[] = {{1e9, 1000.0},      {HUGE_VAL, 1000.0}, {1000.7, 1000.0},
+                   {999.9996, 1000.0}, {-1.0, 0.0},        {(double)NAN, 0.0}};
 
   lower("f32[300,200]", "f32[300,200]{0,1}");
   for (size_t n = 0; n < sizeof fractions / sizeof fractions[0]; ++n) {
     remember(&rlo__family_cpu_tile, "tile 8x8", fractions[n].put);
     char *text = export_with(NULL);
     rlo__wisdom_count count;
-    ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count),
-                     RLO_OK);
+    ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count), RLO_OK);
     ck_assert_int_eq(count.num_taken, 1);
     ck_assert_double_eq(recall(64)->fraction, fractions[n].got);
     rlo__free(text);
@@ -278,8 +256,7 @@ static const struct {
     {HEAD "000000000007ab1f\n" RECORD, 0, 1},
     {"relayout-wisdom\t1\ndevice\tcpu of a "
      "kind\t3.2\t000000000007ab1e\n" RECORD,
-     0,
-     1},
+     0, 1},
     {"relayout-wisdom\t1\ndevice\tcpu\t3.1\t000000000007ab1e\n" RECORD, 0, 1},
     /* Lines that name no family and no schedule. */
     {GOOD PROBLEM "\t64\t0.871\tcpu\tweave\tdefault\tnote\n", 0, 1},
@@ -291,18 +268,14 @@ static const struct {
                   "\t32\t0.871\tcpu\tstream\tdefault\tnote\n" PROBLEM
                   "\t16\t0.871\tcpu\treduce\tdefault\tnote\n" PROBLEM
                   "\t8\t0.871\tcpu\tlookup\tdefault\tnote\n" RECORD,
-     1,
-     4},
+     1, 4},
 };
 
 RLO_TABLE_TEST(test_wisdom__takes_what_is_its_own, imports) {
   rlo__wisdom_count count;
   ck_assert_msg(
-      rlo__wisdom_import(
-          &wisdom, imports[_i].text, strlen(imports[_i].text), &count) ==
-          RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+      rlo__wisdom_import(&wisdom, imports[_i].text, strlen(imports[_i].text), &count) == RLO_OK,
+      "%s", rlo_error_last()->message);
   ck_assert_int_eq(count.num_taken, imports[_i].num_taken);
   ck_assert_int_eq(count.num_ignored, imports[_i].num_ignored);
   ck_assert_int_eq(known(&wisdom), imports[_i].num_taken);
@@ -350,10 +323,8 @@ static const struct {
 RLO_TABLE_TEST(test_wisdom__a_wrong_text_changes_nothing, refusals) {
   rlo__wisdom_count count;
   const char *text = refusals[_i].text;
-  ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count),
-                   RLO_PARSE);
-  ck_assert_msg(strstr(rlo_error_last()->message, refusals[_i].words) != NULL,
-                "%s",
+  ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count), RLO_PARSE);
+  ck_assert_msg(strstr(rlo_error_last()->message, refusals[_i].words) != NULL, "%s",
                 rlo_error_last()->message);
   ck_assert_int_eq(known(&wisdom), 0);
 }
@@ -373,14 +344,12 @@ RLO_TEST(test_wisdom__a_cut_text_is_no_other_text) {
   }
 }
 
-#define OTHER \
-  "ffffffffffffffffffffffffffffffff\t64\t0.500\tcpu\ttile\tdefault\t\n"
+#define OTHER "ffffffffffffffffffffffffffffffff\t64\t0.500\tcpu\ttile\tdefault\t\n"
 
 RLO_TEST(test_wisdom__what_others_know_is_kept) {
   static const char own[] = GOOD RECORD;
   rlo__wisdom_count count;
-  ck_assert_int_eq(rlo__wisdom_import(&wisdom, own, sizeof own - 1, &count),
-                   RLO_OK);
+  ck_assert_int_eq(rlo__wisdom_import(&wisdom, own, sizeof own - 1, &count), RLO_OK);
   /* The wisdom tells what is known of this device, and what was measured
    * with other kernels is dropped. */
   char *text = export_with(
@@ -389,46 +358,37 @@ RLO_TEST(test_wisdom__what_others_know_is_kept) {
       "device\tcpu of a kind\t3.1\t0000000000000002\n" RECORD OTHER
       "device\tcpu of a kind\t3.1\t000000000007ab1e\n" RECORD OTHER
       "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD);
-  ck_assert_str_eq(text,
-                   GOOD RECORD
-                   "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
-                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n" OTHER
-                   "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD);
+  ck_assert_str_eq(text, GOOD RECORD "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
+                                     "device\tcpu of a kind\t3.1\t000000000007ab1e\n" OTHER
+                                     "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD);
   rlo__free(text);
   /* Another name, and another driver, of the same table. */
   static const char of_one_table[] =
       "relayout-wisdom\t1\n"
-      "device\tgpu\t9\t0000000000000001\n" RECORD
-      "device\tcpu\t9\t0000000000000001\n" RECORD
-      "device\tcpu\t10\t0000000000000001\n" RECORD
-      "device\tcpu\t10\t0000000000000001\n" RECORD;
+      "device\tgpu\t9\t0000000000000001\n" RECORD "device\tcpu\t9\t0000000000000001\n" RECORD
+      "device\tcpu\t10\t0000000000000001\n" RECORD "device\tcpu\t10\t0000000000000001\n" RECORD;
   text = export_with(of_one_table);
-  ck_assert_str_eq(text,
-                   GOOD RECORD
-                   "device\tgpu\t9\t0000000000000001\n" RECORD
-                   "device\tcpu\t9\t0000000000000001\n" RECORD
-                   "device\tcpu\t10\t0000000000000001\n" RECORD RECORD);
+  ck_assert_str_eq(text, GOOD RECORD "device\tgpu\t9\t0000000000000001\n" RECORD
+                                     "device\tcpu\t9\t0000000000000001\n" RECORD
+                                     "device\tcpu\t10\t0000000000000001\n" RECORD RECORD);
   rlo__free(text);
   /* One that is wrong at its end is refused. */
   static const char wrong[] = GOOD RECORD "?";
   rlo__str unread = rlo__str_over(NULL, 0);
-  ck_assert_int_eq(
-      rlo__wisdom_export(&wisdom, wrong, sizeof wrong - 1, &unread), RLO_PARSE);
+  ck_assert_int_eq(rlo__wisdom_export(&wisdom, wrong, sizeof wrong - 1, &unread), RLO_PARSE);
 }
 
 /* A file that is merged holds no more records of a device than can be read. */
 RLO_TEST(test_wisdom__what_is_merged_is_bounded) {
-  rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
-                             .schedule = &rlo__schedules[0]};
+  rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile, .schedule = &rlo__schedules[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
     entry.key.problem.low = n;
     ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
   }
   static const char one_more[] = GOOD RECORD;
   rlo__str unread = rlo__str_over(NULL, 0);
-  ck_assert_int_eq(
-      rlo__wisdom_export(&wisdom, one_more, sizeof one_more - 1, &unread),
-      RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo__wisdom_export(&wisdom, one_more, sizeof one_more - 1, &unread),
+                   RLO_OUT_OF_RANGE);
 }
 
 RLO_TEST(test_wisdom__decides_plans) {

@@ -37,8 +37,7 @@ static void run_numbered(rlo__job *job) {
 static numbered_job *make_job(int32_t number, rlo__worker *worker) {
   numbered_job *one = rlo__alloc(sizeof *one);
   if (one != NULL) {
-    *one = (numbered_job){
-        .job = {NULL, run_numbered}, .number = number, .worker = worker};
+    *one = (numbered_job){.job = {NULL, run_numbered}, .number = number, .worker = worker};
   }
   return one;
 }
@@ -128,8 +127,7 @@ RLO_TEST(test_worker_threads__takes_jobs_from_many_threads) {
   rlo__thread threads[NUM_THREADS];
   ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
-    ck_assert_int_eq(rlo__thread_start(submit_many, worker, &threads[i]),
-                     RLO_OK);
+    ck_assert_int_eq(rlo__thread_start(submit_many, worker, &threads[i]), RLO_OK);
   }
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
     rlo__thread_join(&threads[i]);

@@ -28,10 +28,7 @@
 static void expect_parse_error(const char *text, rlo_status status) {
   rlo_shape shape;
   rlo_status found = rlo_shape_parse(text, strlen(text), &shape);
-  ck_assert_msg(found == status,
-                "%s is %s: %s",
-                text,
-                rlo_status_name(found),
+  ck_assert_msg(found == status, "%s is %s: %s", text, rlo_status_name(found),
                 rlo_error_last()->message);
   ck_assert_int_gt((int)strlen(rlo_error_last()->message), 0);
 }
@@ -46,14 +43,12 @@ static int64_t slots_in(const char *text) {
   return test_slots_of(&shape);
 }
 
-static bool is_transpose_bitcast(const char *src_text,
-                                 const char *dst_text,
+static bool is_transpose_bitcast(const char *src_text, const char *dst_text,
                                  const int32_t *permutation) {
   rlo_shape src = test_shape_of(src_text);
   rlo_shape dst = test_shape_of(dst_text);
   bool answer;
-  expect_ok(
-      rlo_shape_transpose_is_bitcast(&src, &dst, permutation, 0, &answer));
+  expect_ok(rlo_shape_transpose_is_bitcast(&src, &dst, permutation, 0, &answer));
   return answer;
 }
 
@@ -76,9 +71,7 @@ static uint64_t load(const uint8_t *bytes, int64_t slot, int64_t bits) {
 }
 
 /* Relayout pseudo-random bytes on the host, and look every element up. */
-static void expect_moved(const char *src_text,
-                         const char *dst_text,
-                         const int32_t *permutation) {
+static void expect_moved(const char *src_text, const char *dst_text, const int32_t *permutation) {
   static rlo_problem problem;
   rlo_shape src = test_shape_of(src_text);
   rlo_shape dst = test_shape_of(dst_text);
@@ -124,11 +117,9 @@ RLO_TEST(test_xla_gaps__01_index_honours_tiles) {
 
 /* LayoutUtil::LinearIndex: the top tile only, and none at all for rank 1. */
 RLO_TEST(test_xla_gaps__02_linear_index_takes_all_tiles) {
-  ck_assert_int_eq(slot_in("bf16[2048]{0:T(1024)(128)(2,1)}", (int64_t[]){128}),
-                   1);
+  ck_assert_int_eq(slot_in("bf16[2048]{0:T(1024)(128)(2,1)}", (int64_t[]){128}), 1);
   ck_assert_int_eq(slot_in("f32[8]{0:T(2,2)}", (int64_t[]){5}), 9);
-  ck_assert_int_eq(slot_in("f32[32,256]{1,0:T(8,128)(2,1)}", (int64_t[]){3, 5}),
-                   267);
+  ck_assert_int_eq(slot_in("f32[32,256]{1,0:T(8,128)(2,1)}", (int64_t[]){3, 5}), 267);
 }
 
 /* LinearIndexForNestedTiling divides by the marker of `*`. */
@@ -137,8 +128,7 @@ RLO_TEST(test_xla_gaps__03_combined_dimensions) {
   static const char equal[] = "f32[112,110]{1,0:T(2,3)}";
   int64_t index[] = {1, 2, 3, 4, 5};
   ck_assert_int_eq(slot_in(text, index), 8307);
-  ck_assert_int_eq(slot_in(equal, (int64_t[]){(1 * 7 + 2) * 8 + 3, 4 * 10 + 5}),
-                   8307);
+  ck_assert_int_eq(slot_in(equal, (int64_t[]){(1 * 7 + 2) * 8 + 3, 4 * 10 + 5}), 8307);
   ck_assert(is_reshape_bitcast(text, equal));
 }
 
@@ -179,8 +169,7 @@ RLO_TEST(test_xla_gaps__07_combine_marker_round_trips) {
   rlo_shape again = test_shape_of(text);
   ck_assert(rlo_shape_equal(&shape, &again));
   rlo_layout layout = rlo_layout_row_major(2);
-  ck_assert_int_eq(rlo_layout_add_tile(&layout, (int64_t[]){-1, 128}, 2),
-                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, (int64_t[]){-1, 128}, 2), RLO_INVALID_ARGUMENT);
 }
 
 /* T(-1,..) and L(0) end XLA's process. */
@@ -205,8 +194,7 @@ RLO_TEST(test_xla_gaps__10_bounds_have_two_ends) {
   ck_assert(rlo_index_in_bounds(&shape, (int64_t[]){1, 2}));
   ck_assert(!rlo_index_in_bounds(&shape, (int64_t[]){1, 3}));
   ck_assert(!rlo_index_in_bounds(&shape, (int64_t[]){-1, 2}));
-  ck_assert_int_eq(rlo_index_to_linear(&shape, (int64_t[]){-1, 2}, &slot),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(rlo_index_to_linear(&shape, (int64_t[]){-1, 2}, &slot), RLO_OUT_OF_RANGE);
 }
 
 /* GetDimensionNumber has no upper bound. */
@@ -220,10 +208,8 @@ RLO_TEST(test_xla_gaps__11_dimension_numbers_have_two_ends) {
 
 /* The comment of CompareIndices says the opposite of its code. */
 RLO_TEST(test_xla_gaps__12_comparison_has_the_sign_it_says) {
-  ck_assert_int_eq(rlo_index_compare((int64_t[]){0, 1}, (int64_t[]){1, 0}, 2),
-                   -1);
-  ck_assert_int_eq(rlo_index_compare((int64_t[]){1, 0}, (int64_t[]){0, 1}, 2),
-                   1);
+  ck_assert_int_eq(rlo_index_compare((int64_t[]){0, 1}, (int64_t[]){1, 0}, 2), -1);
+  ck_assert_int_eq(rlo_index_compare((int64_t[]){1, 0}, (int64_t[]){0, 1}, 2), 1);
 }
 
 /* Equal ignores the metadata prefix; memory spaces are cut to 8 bits. */
@@ -243,23 +229,17 @@ RLO_TEST(test_xla_gaps__14_layouts_are_compared_as_asked) {
   rlo_shape a = test_shape_of("f32[2,3]{1,0:T(2,2)E(64)}");
   rlo_shape b = test_shape_of("s8[4,5]{1,0}");
   ck_assert(!rlo_layout_equal(&a.layout, &b.layout, 2));
-  ck_assert(
-      !rlo_layout_equal_with(&a.layout, &b.layout, 2, RLO_EQUAL_IGNORE_TILES));
-  ck_assert(rlo_layout_equal_with(
-      &a.layout,
-      &b.layout,
-      2,
-      RLO_EQUAL_IGNORE_TILES | RLO_EQUAL_IGNORE_ELEMENT_SIZE));
+  ck_assert(!rlo_layout_equal_with(&a.layout, &b.layout, 2, RLO_EQUAL_IGNORE_TILES));
+  ck_assert(rlo_layout_equal_with(&a.layout, &b.layout, 2,
+                                  RLO_EQUAL_IGNORE_TILES | RLO_EQUAL_IGNORE_ELEMENT_SIZE));
 }
 
 /* TransposeIsBitcast compares orders alone: wrong in both directions. */
 RLO_TEST(test_xla_gaps__15_transpose_bitcasts_are_exact) {
   static const int32_t swap[] = {1, 0};
   ck_assert(is_transpose_bitcast("f32[1,5]{1,0}", "f32[5,1]{1,0}", swap));
-  ck_assert(!is_transpose_bitcast(
-      "f32[16,256]{1,0:T(8,128)}", "f32[256,16]{0,1}", swap));
-  ck_assert(!is_transpose_bitcast(
-      "f32[16,256]{1,0:T(8,128)}", "f32[256,16]{0,1:T(128,8)}", swap));
+  ck_assert(!is_transpose_bitcast("f32[16,256]{1,0:T(8,128)}", "f32[256,16]{0,1}", swap));
+  ck_assert(!is_transpose_bitcast("f32[16,256]{1,0:T(8,128)}", "f32[256,16]{0,1:T(128,8)}", swap));
   ck_assert(!is_transpose_bitcast("s4[4,6]{1,0:E(4)}", "s4[6,4]{0,1}", swap));
 }
 
@@ -308,8 +288,7 @@ RLO_TEST(test_xla_gaps__19_bitcasts_between_element_sizes) {
 RLO_TEST(test_xla_gaps__20_transposes_between_any_layouts) {
   static const int32_t swap[] = {1, 0};
   expect_moved("f32[20,30]{1,0:T(8,16)}", "f32[30,20]{1,0:T(4,4)}", swap);
-  expect_moved(
-      "bf16[20,30]{1,0:T(8,16)(2,1)}", "bf16[30,20]{1,0:T(16,8)(4,1)}", swap);
+  expect_moved("bf16[20,30]{1,0:T(8,16)(2,1)}", "bf16[30,20]{1,0:T(16,8)(4,1)}", swap);
   expect_moved("f32[50]{0:T(8)(2,2)}", "f32[50]{0:T(3)}", NULL);
   expect_moved("u8[5,7]{1,0:E(24)}", "u8[7,5]{1,0:E(24)}", swap);
   expect_moved("u32[5,7]{1,0:E(48)}", "u32[7,5]{1,0:E(48)}", swap);

@@ -48,10 +48,8 @@ enum {
 /** Finds out whether element i has one position in both, so that a relayout
  *  from src to dst copies every byte to its own place. False for different
  *  dimensions. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
-                                                         const rlo_shape *dst,
-                                                         uint32_t flags,
-                                                         bool *out_is_same);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src, const rlo_shape *dst,
+                                                         uint32_t flags, bool *out_is_same);
 
 /**
  * XLA's TransposeIsBitcast: dst[i] is src[j] with j[permutation[k]] = i[k].
@@ -59,40 +57,35 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
  * @param permutation  src->rank entries, borrowed; -1 is the last dimension.
  * @return also RLO_INVALID_ARGUMENT for an invalid permutation.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_transpose_is_bitcast(const rlo_shape *src,
-                               const rlo_shape *dst,
-                               const int32_t *permutation,
-                               uint32_t flags,
-                               bool *out_is_bitcast);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
+                                                                const rlo_shape *dst,
+                                                                const int32_t *permutation,
+                                                                uint32_t flags,
+                                                                bool *out_is_bitcast);
 
 /** XLA's ReshapeIsBitcast: whether element n in logical row-major order has one
  *  position in both. False for different numbers of elements (of bits, with
  *  RLO_BITCAST_REINTERPRET). */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_reshape_is_bitcast(const rlo_shape *src,
-                             const rlo_shape *dst,
-                             uint32_t flags,
-                             bool *out_is_bitcast);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_reshape_is_bitcast(const rlo_shape *src,
+                                                              const rlo_shape *dst, uint32_t flags,
+                                                              bool *out_is_bitcast);
 
 /** XLA's DeduceTransposeDimensionsForBitcast: finds the permutation for which
  *  rlo_shape_transpose_is_bitcast holds. Dimensions of size 1 are matched in
  *  order.
  *  @param out_permutation  room for src->rank entries, written only if found.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
-                                       const rlo_shape *dst,
-                                       uint32_t flags,
-                                       bool *out_is_found,
-                                       int32_t *out_permutation);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
+                                                                        const rlo_shape *dst,
+                                                                        uint32_t flags,
+                                                                        bool *out_is_found,
+                                                                        int32_t *out_permutation);
 
 /** XLA's IsReshapeOrTransposeBitcast. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
-                                          const rlo_shape *dst,
-                                          uint32_t flags,
-                                          bool *out_is_bitcast);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
+                                                                           const rlo_shape *dst,
+                                                                           uint32_t flags,
+                                                                           bool *out_is_bitcast);
 
 /** The logical operations that a bitcast consists of. */
 typedef enum rlo_bitcast_kind {
@@ -129,9 +122,7 @@ typedef struct rlo_bitcast_decomposition {
  *         of one side only).
  */
 RLO_API RLO_NODISCARD rlo_status
-rlo_bitcast_decompose(const rlo_shape *src,
-                      const rlo_shape *dst,
-                      uint32_t flags,
+rlo_bitcast_decompose(const rlo_shape *src, const rlo_shape *dst, uint32_t flags,
                       rlo_bitcast_decomposition *out_decomposition);
 
 /**
@@ -146,16 +137,13 @@ rlo_bitcast_decompose(const rlo_shape *src,
  * @return also RLO_INVALID_ARGUMENT for another number of elements or invalid
  *         dimensions.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_align_layout(const rlo_shape *src,
-                                                        const int64_t *dims,
-                                                        int32_t rank,
-                                                        bool *out_is_found,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_align_layout(const rlo_shape *src, const int64_t *dims,
+                                                        int32_t rank, bool *out_is_found,
                                                         rlo_shape *out_shape);
 
 /** XLA's IsUntiledLayout: whether the layout without its tiles has the same
  * slots and the same positions. True without tiles. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_is_untiled(const rlo_shape *shape,
-                                                      bool *out_is_untiled);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_is_untiled(const rlo_shape *shape, bool *out_is_untiled);
 
 RLO_END_DECLS
 

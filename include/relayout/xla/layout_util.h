@@ -28,8 +28,7 @@ RLO_API bool rlo_permutation_is_valid(const int32_t *p, int32_t size);
  * @return RLO_OK; RLO_INVALID_ARGUMENT with a message that names the bad entry
  *         ("permutation[2]=5 is out of range for rank 3").
  */
-RLO_API RLO_NODISCARD rlo_status rlo_permutation_validate(const int32_t *p,
-                                                          int32_t size);
+RLO_API RLO_NODISCARD rlo_status rlo_permutation_validate(const int32_t *p, int32_t size);
 
 /**
  * Converts entries that count from the end: -1 becomes size-1, and so on.
@@ -39,34 +38,24 @@ RLO_API RLO_NODISCARD rlo_status rlo_permutation_validate(const int32_t *p,
  *         two that are the same dimension, with a message that names them
  *         ("permutation[0]=2 and permutation[2]=-1 ...").
  */
-RLO_API RLO_NODISCARD rlo_status rlo_permutation_normalize(const int32_t *p,
-                                                           int32_t size,
+RLO_API RLO_NODISCARD rlo_status rlo_permutation_normalize(const int32_t *p, int32_t size,
                                                            int32_t *out);
 
 /** True if p[i] == i for every i. */
 RLO_API bool rlo_permutation_is_identity(const int32_t *p, int32_t size);
 
 /** out[p[i]] = i. `out` may not alias p. Requires a valid p. */
-RLO_API void rlo_permutation_inverse(const int32_t *p,
-                                     int32_t size,
-                                     int32_t *out);
+RLO_API void rlo_permutation_inverse(const int32_t *p, int32_t size, int32_t *out);
 
 /** out[i] = first[second[i]]. `out` may not alias its inputs. */
-RLO_API void rlo_permutation_compose(const int32_t *first,
-                                     const int32_t *second,
-                                     int32_t size,
+RLO_API void rlo_permutation_compose(const int32_t *first, const int32_t *second, int32_t size,
                                      int32_t *out);
 
 /** out[i] = in[p[i]]: NumPy's transpose applied to a list of dimensions. */
-RLO_API void rlo_permutation_apply(const int32_t *p,
-                                   int32_t size,
-                                   const int64_t *in,
-                                   int64_t *out);
+RLO_API void rlo_permutation_apply(const int32_t *p, int32_t size, const int64_t *in, int64_t *out);
 
 /** out[p[i]] = in[i]: the inverse of rlo_permutation_apply. */
-RLO_API void rlo_permutation_apply_inverse(const int32_t *p,
-                                           int32_t size,
-                                           const int64_t *in,
+RLO_API void rlo_permutation_apply_inverse(const int32_t *p, int32_t size, const int64_t *in,
                                            int64_t *out);
 
 /**
@@ -76,10 +65,8 @@ RLO_API void rlo_permutation_apply_inverse(const int32_t *p,
  * @return RLO_OK; RLO_OUT_OF_RANGE, with nothing moved, for an index outside
  *         [0, size).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_permutation_move_element(int32_t *entries,
-                                                              int32_t size,
-                                                              int32_t from,
-                                                              int32_t to);
+RLO_API RLO_NODISCARD rlo_status rlo_permutation_move_element(int32_t *entries, int32_t size,
+                                                              int32_t from, int32_t to);
 
 /**
  * Properties of layouts, and edits. `rank` is that of the arrays, at most
@@ -91,52 +78,46 @@ RLO_API RLO_NODISCARD rlo_status rlo_permutation_move_element(int32_t *entries,
 
 /** Makes a dense layout from the order of its dimensions, major to minor
  * (copied; NULL only for rank 0). @return as rlo_layout_from_minor_to_major. */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_from_major_to_minor(
-    const int32_t *major_to_minor, int32_t rank, rlo_layout *out_layout);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
+                                                                int32_t rank,
+                                                                rlo_layout *out_layout);
 
 /** XLA's HasDescendingLayout and IsMonotonicWithDim0Major: minor_to_major is
  *  {rank-1,...,0}, whatever the padding and the tiles. False if strided. */
-RLO_API bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,
-                                                int32_t rank);
+RLO_API bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout, int32_t rank);
 
 /** XLA's HasAscendingLayout and IsMonotonicWithDim0Minor: {0,...,rank-1}. */
-RLO_API bool rlo_layout_is_monotonic_dim0_minor(const rlo_layout *layout,
-                                                int32_t rank);
+RLO_API bool rlo_layout_is_monotonic_dim0_minor(const rlo_layout *layout, int32_t rank);
 
 /** Returns the logical dimension at physical index k, counted from the most
  * minor one; -1 outside [0, rank) and for a strided layout. */
-RLO_API int32_t rlo_layout_minor(const rlo_layout *layout,
-                                 int32_t rank,
-                                 int32_t k);
+RLO_API int32_t rlo_layout_minor(const rlo_layout *layout, int32_t rank, int32_t k);
 
 /** The same, counted from the most major dimension. */
-RLO_API int32_t rlo_layout_major(const rlo_layout *layout,
-                                 int32_t rank,
-                                 int32_t k);
+RLO_API int32_t rlo_layout_major(const rlo_layout *layout, int32_t rank, int32_t k);
 
 /** XLA's MakeLogicalToPhysical: out_physical[k] is the physical index of
  * logical dimension k; 0 is the most major one.
  *  @return RLO_OK; RLO_UNSUPPORTED for a strided layout. */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_logical_to_physical(
-    const rlo_layout *layout, int32_t rank, int32_t *out_physical);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_logical_to_physical(const rlo_layout *layout,
+                                                                int32_t rank,
+                                                                int32_t *out_physical);
 
 /** Returns whether the `count` different dimensions are consecutive in
  *  minor_to_major, in any order. True for none; false if strided. */
-RLO_API bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
-                                             int32_t rank,
-                                             const int32_t *dims,
-                                             int32_t count);
+RLO_API bool rlo_layout_are_dims_consecutive(const rlo_layout *layout, int32_t rank,
+                                             const int32_t *dims, int32_t count);
 
 /** Makes a dimension the physically most major one. The others keep their
  * order, and splits stay with their dimension.
  *  @return RLO_OK; RLO_OUT_OF_RANGE if there is no such dimension;
  *          RLO_UNSUPPORTED for a strided layout. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_layout_move_dim_to_major(rlo_layout *layout, int32_t rank, int32_t dim);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_move_dim_to_major(rlo_layout *layout, int32_t rank,
+                                                              int32_t dim);
 
 /** Makes a dimension the physically most minor one; as above. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_layout_move_dim_to_minor(rlo_layout *layout, int32_t rank, int32_t dim);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_move_dim_to_minor(rlo_layout *layout, int32_t rank,
+                                                              int32_t dim);
 
 /**
  * XLA's Layout::DeleteDimension: deletes dimension `dim` with its padding, its
@@ -145,10 +126,8 @@ rlo_layout_move_dim_to_minor(rlo_layout *layout, int32_t rank, int32_t dim);
  * the dimension has size 1.
  * @return RLO_OK; RLO_OUT_OF_RANGE if there is no such dimension.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
-                                                       int32_t rank,
-                                                       int32_t dim,
-                                                       rlo_layout *out_layout);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_delete_dim(const rlo_layout *layout, int32_t rank,
+                                                       int32_t dim, rlo_layout *out_layout);
 
 /** Deletes all tiles. */
 RLO_API void rlo_layout_clear_tiles(rlo_layout *layout);
@@ -158,45 +137,37 @@ RLO_API bool rlo_layout_has_custom_element_size(const rlo_layout *layout);
 
 /** XLA's IsPadded: whether a dimension is padded to more than its size.
  *  @param dims  `rank` sizes, borrowed. */
-RLO_API bool rlo_layout_is_padded(const rlo_layout *layout,
-                                  const int64_t *dims,
-                                  int32_t rank);
+RLO_API bool rlo_layout_is_padded(const rlo_layout *layout, const int64_t *dims, int32_t rank);
 
 /** XLA's PaddedDimension: returns the width of dimension k in [0, rank), its
  * size if it is not padded. */
-RLO_API int64_t rlo_layout_padded_dimension(const rlo_layout *layout,
-                                            const int64_t *dims,
+RLO_API int64_t rlo_layout_padded_dimension(const rlo_layout *layout, const int64_t *dims,
                                             int32_t k);
 
 /** Returns the splits of physical dimension `dimension`, borrowed from the
  *  layout; NULL if it has none. */
-RLO_API const rlo_split_config *rlo_layout_split_config(
-    const rlo_layout *layout, int32_t dimension);
+RLO_API const rlo_split_config *rlo_layout_split_config(const rlo_layout *layout,
+                                                        int32_t dimension);
 
 /** XLA's MaxSplitSize: returns the size of the largest piece into which logical
  *  dimension k, in [-rank, rank), is split; its own size if it is not; 0 for
  *  another k. */
-RLO_API int64_t rlo_layout_max_split_size(const rlo_layout *layout,
-                                          const int64_t *dims,
-                                          int32_t rank,
-                                          int32_t k);
+RLO_API int64_t rlo_layout_max_split_size(const rlo_layout *layout, const int64_t *dims,
+                                          int32_t rank, int32_t k);
 
 /** XLA's MaxElementsInPerSplit: gives the product of the largest pieces.
  *  @return RLO_OK; RLO_OVERFLOW. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_layout_max_elements_per_split(const rlo_layout *layout,
-                                  const int64_t *dims,
-                                  int32_t rank,
-                                  int64_t *out_elems);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout,
+                                                                   const int64_t *dims,
+                                                                   int32_t rank,
+                                                                   int64_t *out_elems);
 
 /** XLA's ByteStridesIsMajorToMinor: whether the strides are those of a
  * row-major array of this type without padding. Dimensions of size 1 are
  * compared too.
  *  @param strides_bytes, dims  `rank` entries, borrowed. */
-RLO_API bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes,
-                                                const int64_t *dims,
-                                                int32_t rank,
-                                                rlo_dtype dtype);
+RLO_API bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes, const int64_t *dims,
+                                                int32_t rank, rlo_dtype dtype);
 
 /** For rlo_layout_from_strides: the memory has no end. */
 #define RLO_AVAILABLE_ALL INT64_MAX
@@ -239,13 +210,11 @@ RLO_API bool rlo_byte_strides_is_major_to_minor(const int64_t *strides_bytes,
  *         an element is beyond available_elems. On failure nothing is written.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_layout_from_strides(const int64_t *dims,
-                        const int64_t *strides_elems,
-                        int32_t rank,
-                        int64_t available_elems,
-                        rlo_layout *out_layout,
-                        int64_t *out_lowest_elems);
+RLO_API RLO_NODISCARD rlo_status rlo_layout_from_strides(const int64_t *dims,
+                                                         const int64_t *strides_elems, int32_t rank,
+                                                         int64_t available_elems,
+                                                         rlo_layout *out_layout,
+                                                         int64_t *out_lowest_elems);
 
 /**
  * Finds the strides of a shape, if it has strides:
@@ -263,8 +232,7 @@ rlo_layout_from_strides(const int64_t *dims,
  *         statuses of rlo_shape_measure.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape,
-                                                   bool *out_is_strided,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape, bool *out_is_strided,
                                                    int64_t *out_strides_elems,
                                                    int64_t *out_offset_elems);
 
@@ -275,21 +243,20 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_strides(const rlo_shape *shape,
  *         is written.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_to_strides(const rlo_shape *shape,
-                     int64_t *out_strides_elems,
-                     int64_t *out_offset_elems);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_to_strides(const rlo_shape *shape,
+                                                      int64_t *out_strides_elems,
+                                                      int64_t *out_offset_elems);
 
 /** XLA's ByteStrides: rlo_shape_strides in bytes. *out_is_strided is also
  *  false if the element size is not a whole number of bytes. Without offset. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_byte_strides(const rlo_shape *shape,
-                                                        bool *out_is_strided,
-                                                        int64_t *out_bytes);
+                                                        bool *out_is_strided, int64_t *out_bytes);
 
 /** XLA's UnpackedByteStrides: as rlo_shape_byte_strides, with elements of
  *  the size of their type, whatever the layout's element size is. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_unpacked_byte_strides(
-    const rlo_shape *shape, bool *out_is_strided, int64_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_unpacked_byte_strides(const rlo_shape *shape,
+                                                                 bool *out_is_strided,
+                                                                 int64_t *out_bytes);
 
 /**
  * The parts that a comparison ignores, as bits of a uint32_t: XLA's builders
@@ -329,9 +296,7 @@ enum {
  * @param ignore  RLO_EQUAL_* bits; 0 compares everything.
  * Threads: safe (pure).
  */
-RLO_API bool rlo_layout_equal_with(const rlo_layout *a,
-                                   const rlo_layout *b,
-                                   int32_t rank,
+RLO_API bool rlo_layout_equal_with(const rlo_layout *a, const rlo_layout *b, int32_t rank,
                                    uint32_t ignore);
 
 /**
@@ -344,16 +309,13 @@ RLO_API bool rlo_layout_equal_with(const rlo_layout *a,
  *   EqualIgnoringElementType        IGNORE_ELEMENT_TYPE
  *   EqualIgnoringFpPrecision        IGNORE_FP_PRECISION
  */
-RLO_API bool rlo_shape_equal_with(const rlo_shape *a,
-                                  const rlo_shape *b,
-                                  uint32_t ignore);
+RLO_API bool rlo_shape_equal_with(const rlo_shape *a, const rlo_shape *b, uint32_t ignore);
 
 /** True for the same rank and sizes. */
 RLO_API bool rlo_shape_same_dims(const rlo_shape *a, const rlo_shape *b);
 
 /** True for the same type, or two float types. */
-RLO_API bool rlo_shape_same_dtype_ignoring_fp_precision(const rlo_shape *a,
-                                                        const rlo_shape *b);
+RLO_API bool rlo_shape_same_dtype_ignoring_fp_precision(const rlo_shape *a, const rlo_shape *b);
 
 /** Returns a 64-bit hash; equal for layouts that are rlo_layout_equal. */
 RLO_API uint64_t rlo_layout_hash(const rlo_layout *layout, int32_t rank);

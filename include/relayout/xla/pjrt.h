@@ -89,13 +89,10 @@ typedef struct rlo_pjrt_view {
  *         *out_view is untouched.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_from_pjrt(rlo_dtype dtype,
-                    const int64_t *dims,
-                    int32_t rank,
-                    const rlo_pjrt_layout *layout,
-                    int64_t available_bytes,
-                    rlo_pjrt_view *out_view);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_from_pjrt(rlo_dtype dtype, const int64_t *dims,
+                                                     int32_t rank, const rlo_pjrt_layout *layout,
+                                                     int64_t available_bytes,
+                                                     rlo_pjrt_view *out_view);
 
 /** A PJRT layout and the numbers it points to: of use where it was written
  *  only, as a copy would point into the original. Begin with

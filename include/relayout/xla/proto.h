@@ -78,47 +78,36 @@ typedef struct rlo_proto_options {
 /** Read a TileProto. Combined dimensions may be INT64_MIN, as in XLA's code, or
  *  -1, as in its documentation. @return also what rlo_layout_add_tile returns.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_parse_tile(const void *bytes,
-                     size_t size_bytes,
-                     rlo_tile *out_tile,
-                     rlo_proto_origin **out_origin);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_parse_tile(const void *bytes, size_t size_bytes,
+                                                      rlo_tile *out_tile,
+                                                      rlo_proto_origin **out_origin);
 
 /** Read a LayoutProto, whose rank is that of its minor_to_major. It is checked
  *  only as far as it can be without dimensions: rlo_layout_validate does the
  *  rest. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_parse_layout(const void *bytes,
-                       size_t size_bytes,
-                       rlo_layout *out_layout,
-                       int32_t *out_rank,
-                       rlo_proto_origin **out_origin);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_parse_layout(const void *bytes, size_t size_bytes,
+                                                        rlo_layout *out_layout, int32_t *out_rank,
+                                                        rlo_proto_origin **out_origin);
 
 /** Read a ShapeProto of one array; without a layout it is row-major.
  *  @return RLO_UNSUPPORTED also for one that is no array; and what
  *          rlo_shape_validate_unbounded returns of the shape. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_parse_shape(const void *bytes,
-                      size_t size_bytes,
-                      rlo_shape *out_shape,
-                      rlo_proto_origin **out_origin);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_parse_shape(const void *bytes, size_t size_bytes,
+                                                       rlo_shape *out_shape,
+                                                       rlo_proto_origin **out_origin);
 
 /** Read a ShapeProto of any kind. @return as rlo_proto_parse_shape, with the
  *  path to the culprit in the message. The tree is the caller's. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_parse_tree(const void *bytes,
-                     size_t size_bytes,
-                     rlo_shape_tree **out_tree,
-                     rlo_proto_origin **out_origin);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_parse_tree(const void *bytes, size_t size_bytes,
+                                                      rlo_shape_tree **out_tree,
+                                                      rlo_proto_origin **out_origin);
 
 /** Read a ProgramShapeProto, which has as many names as parameters or fewer.
  *  @return as rlo_proto_parse_tree, and what rlo_program_shape_create returns.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_parse_program(const void *bytes,
-                        size_t size_bytes,
-                        rlo_program_shape **out_program,
-                        rlo_proto_origin **out_origin);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_parse_program(const void *bytes, size_t size_bytes,
+                                                         rlo_program_shape **out_program,
+                                                         rlo_proto_origin **out_origin);
 
 /** Read an OpSharding. Of a type that has no parameters no other field is
  *  looked at.
@@ -127,11 +116,9 @@ rlo_proto_parse_program(const void *bytes,
  *          list and an iota) or not at all, or are not as many as its cells;
  *          and what rlo_sharding_make_maximal and rlo_sharding_make_tiled
  *          return. The sharding is the caller's; NULL on failure. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_parse_sharding(const void *bytes,
-                         size_t size_bytes,
-                         rlo_sharding **out_sharding,
-                         rlo_proto_origin **out_origin);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_parse_sharding(const void *bytes, size_t size_bytes,
+                                                          rlo_sharding **out_sharding,
+                                                          rlo_proto_origin **out_origin);
 
 /* ------------------------------------------------------------------ write */
 
@@ -151,57 +138,44 @@ rlo_proto_parse_sharding(const void *bytes,
 
 /** Write a TileProto; combined dimensions are INT64_MIN.
  *  @return also what rlo_layout_add_tile returns. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_format_tile(const rlo_tile *tile,
-                      const rlo_proto_options *options,
-                      void *buffer,
-                      size_t capacity,
-                      size_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_format_tile(const rlo_tile *tile,
+                                                       const rlo_proto_options *options,
+                                                       void *buffer, size_t capacity,
+                                                       size_t *out_bytes);
 
 /** Write a LayoutProto. @return RLO_INVALID_ARGUMENT also for numbers of tiles,
  *  splits or dimensions that cannot be. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_format_layout(const rlo_layout *layout,
-                        int32_t rank,
-                        const rlo_proto_options *options,
-                        void *buffer,
-                        size_t capacity,
-                        size_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_format_layout(const rlo_layout *layout, int32_t rank,
+                                                         const rlo_proto_options *options,
+                                                         void *buffer, size_t capacity,
+                                                         size_t *out_bytes);
 
 /** Write a ShapeProto. @return also what rlo_shape_validate_unbounded returns.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_format_shape(const rlo_shape *shape,
-                       const rlo_proto_options *options,
-                       void *buffer,
-                       size_t capacity,
-                       size_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_format_shape(const rlo_shape *shape,
+                                                        const rlo_proto_options *options,
+                                                        void *buffer, size_t capacity,
+                                                        size_t *out_bytes);
 
 /** Write a ShapeProto. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_format_tree(const rlo_shape_tree *tree,
-                      const rlo_proto_options *options,
-                      void *buffer,
-                      size_t capacity,
-                      size_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_format_tree(const rlo_shape_tree *tree,
+                                                       const rlo_proto_options *options,
+                                                       void *buffer, size_t capacity,
+                                                       size_t *out_bytes);
 
 /** Write a ProgramShapeProto, with as many names as parameters. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_format_program(const rlo_program_shape *program,
-                         const rlo_proto_options *options,
-                         void *buffer,
-                         size_t capacity,
-                         size_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_format_program(const rlo_program_shape *program,
+                                                          const rlo_proto_options *options,
+                                                          void *buffer, size_t capacity,
+                                                          size_t *out_bytes);
 
 /** Write an OpSharding: a grid's devices as an iota where the sharding has one,
  *  else as a list. @return RLO_UNSUPPORTED also for boxes, which OpSharding
  *  cannot say. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_proto_format_sharding(const rlo_sharding *sharding,
-                          const rlo_proto_options *options,
-                          void *buffer,
-                          size_t capacity,
-                          size_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_proto_format_sharding(const rlo_sharding *sharding,
+                                                           const rlo_proto_options *options,
+                                                           void *buffer, size_t capacity,
+                                                           size_t *out_bytes);
 
 RLO_END_DECLS
 

@@ -50,25 +50,22 @@ typedef enum rlo_shape_kind {
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; the statuses of
  *          rlo_shape_validate_unbounded. On failure *out_tree is NULL, here and
  *          below. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_make_array(const rlo_shape *shape, rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_make_array(const rlo_shape *shape,
+                                                           rlo_shape_tree **out_tree);
 
 /** Makes a tree of one buffer. @return as rlo_shape_tree_make_array. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_make_buffer(const rlo_shape *shape, rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_make_buffer(const rlo_shape *shape,
+                                                            rlo_shape_tree **out_tree);
 
 /** `token[]`. @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_make_token(rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_make_token(rlo_shape_tree **out_tree);
 
 /** `opaque[]`. @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_make_opaque(rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_make_opaque(rlo_shape_tree **out_tree);
 
 /** Makes the tuple without elements, `()`. @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_make_nil(rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_make_nil(rlo_shape_tree **out_tree);
 
 /** Makes a tuple, in time linear in the number of its elements; appending one
  *  after the other takes quadratic time.
@@ -76,10 +73,9 @@ rlo_shape_tree_make_nil(rlo_shape_tree **out_tree);
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for a negative
  *          number; RLO_UNSUPPORTED beyond RLO_SHAPE_TREE_MAX_DEPTH or
  *          RLO_SHAPE_TREE_MAX_SUBSHAPES. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
-                          int64_t num_elements,
-                          rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
+                                                           int64_t num_elements,
+                                                           rlo_shape_tree **out_tree);
 
 /** Adds a reference and returns the tree; NULL for NULL. */
 RLO_API rlo_shape_tree *rlo_shape_tree_retain(rlo_shape_tree *tree);
@@ -94,55 +90,46 @@ RLO_API void rlo_shape_tree_release(rlo_shape_tree *tree);
  * RLO_OUT_OF_MEMORY; the statuses of rlo_shape_tree_make_tuple. */
 
 /** Appends an element to the tuple. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_append_to_tuple(const rlo_shape_tree *tuple,
-                               const rlo_shape_tree *element,
-                               rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_append_to_tuple(const rlo_shape_tree *tuple,
+                                                                const rlo_shape_tree *element,
+                                                                rlo_shape_tree **out_tree);
 
 /** Replaces the element at `position`. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_update_tuple(const rlo_shape_tree *tuple,
-                            int64_t position,
-                            const rlo_shape_tree *element,
-                            rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_update_tuple(const rlo_shape_tree *tuple,
+                                                             int64_t position,
+                                                             const rlo_shape_tree *element,
+                                                             rlo_shape_tree **out_tree);
 
 /** Makes the tuple of the elements start <= i < limit. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
-                           int64_t start,
-                           int64_t limit,
-                           rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
+                                                            int64_t start, int64_t limit,
+                                                            rlo_shape_tree **out_tree);
 
 /** Makes the tuple of all leaves, in order; the root may be a leaf itself. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_flatten(const rlo_shape_tree *tree, rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_flatten(const rlo_shape_tree *tree,
+                                                        rlo_shape_tree **out_tree);
 
 /** Converts an array. A status other than RLO_OK ends the operation, which
  *  returns it. */
-typedef rlo_status (*rlo_shape_map_fn)(const rlo_shape *shape,
-                                       rlo_shape *out_shape,
-                                       void *payload);
+typedef rlo_status (*rlo_shape_map_fn)(const rlo_shape *shape, rlo_shape *out_shape, void *payload);
 
 /** Replaces each array, those of buffers included, by `map(array)`, in order.
  *  With a function that edits one rlo_shape this is XLA's recursive version of
  *  it: other element types, default layouts, host shapes.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; the status of `map`; the statuses of
  *          rlo_shape_validate_unbounded for a result. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,
-                          rlo_shape_map_fn map,
-                          void *payload,
-                          rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,
+                                                           rlo_shape_map_fn map, void *payload,
+                                                           rlo_shape_tree **out_tree);
 
 /** XLA's CopyLayoutBetweenShapes: makes a tree with the dimensions and types of
  *  `to` and the layouts of `from`.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT if structures or
  *          ranks differ; the statuses of rlo_shape_validate_unbounded for a
  *          result. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
-                            const rlo_shape_tree *to,
-                            rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
+                                                             const rlo_shape_tree *to,
+                                                             rlo_shape_tree **out_tree);
 
 /* --------------------------------------------------------------- properties */
 
@@ -168,33 +155,27 @@ RLO_API int64_t rlo_shape_tree_leaf_count(const rlo_shape_tree *tree);
 RLO_API int32_t rlo_shape_tree_depth(const rlo_shape_tree *tree);
 
 /** True if the path of `count` entries leads to a subshape. */
-RLO_API bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree,
-                                           const int64_t *index,
+RLO_API bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree, const int64_t *index,
                                            int32_t count);
 
 /** True if the path leads to a leaf. */
-RLO_API bool rlo_shape_tree_is_leaf_index(const rlo_shape_tree *tree,
-                                          const int64_t *index,
+RLO_API bool rlo_shape_tree_is_leaf_index(const rlo_shape_tree *tree, const int64_t *index,
                                           int32_t count);
 
 /** Copies the subshape at a path to a tree of its own.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_OUT_OF_RANGE, naming the invalid part
  *          of the path. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
-                            const int64_t *index,
-                            int32_t count,
-                            rlo_shape_tree **out_tree);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
+                                                             const int64_t *index, int32_t count,
+                                                             rlo_shape_tree **out_tree);
 
 /** Gets the array, or the array of the buffer, at a path. Takes time linear in
  *  `count`.
  *  @return RLO_OK; RLO_OUT_OF_RANGE as above; RLO_INVALID_ARGUMENT for another
  *          kind. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_get_array(const rlo_shape_tree *tree,
-                         const int64_t *index,
-                         int32_t count,
-                         rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_get_array(const rlo_shape_tree *tree,
+                                                          const int64_t *index, int32_t count,
+                                                          rlo_shape *out_shape);
 
 /** A subshape during a walk; borrowed, valid during the call. */
 typedef struct rlo_subshape {
@@ -210,8 +191,7 @@ typedef struct rlo_subshape {
 
 /** Called for one subshape. A status other than RLO_OK, such as RLO_CANCELLED,
  *  ends the walk, which returns it. */
-typedef rlo_status (*rlo_subshape_fn)(const rlo_subshape *subshape,
-                                      void *payload);
+typedef rlo_status (*rlo_subshape_fn)(const rlo_subshape *subshape, void *payload);
 
 typedef enum rlo_walk_order {
   /** Each tuple before its elements. */
@@ -225,40 +205,34 @@ typedef enum rlo_walk_order {
 /** Calls `visit` for the subshapes, in order, in the caller's thread.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for an unknown
  *          order; the status of `visit`. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree,
-                                 rlo_walk_order order,
-                                 rlo_subshape_fn visit,
-                                 void *payload);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree,
+                                                                  rlo_walk_order order,
+                                                                  rlo_subshape_fn visit,
+                                                                  void *payload);
 
 /* --------------------------------------------------- comparison and sizes */
 
 /** True for the same structure and kinds, and arrays that are rlo_shape_equal.
  */
-RLO_API bool rlo_shape_tree_equal(const rlo_shape_tree *a,
-                                  const rlo_shape_tree *b);
+RLO_API bool rlo_shape_tree_equal(const rlo_shape_tree *a, const rlo_shape_tree *b);
 
 /** True for the same structure and kinds, and arrays that are
  *  rlo_shape_compatible: layouts are ignored. */
-RLO_API bool rlo_shape_tree_compatible(const rlo_shape_tree *a,
-                                       const rlo_shape_tree *b);
+RLO_API bool rlo_shape_tree_compatible(const rlo_shape_tree *a, const rlo_shape_tree *b);
 
 /** True for the same structure and kinds, and arrays that are
  *  rlo_shape_equal_with `ignore` (RLO_EQUAL_* bits of layout_util.h). */
-RLO_API bool rlo_shape_tree_equal_with(const rlo_shape_tree *a,
-                                       const rlo_shape_tree *b,
+RLO_API bool rlo_shape_tree_equal_with(const rlo_shape_tree *a, const rlo_shape_tree *b,
                                        uint32_t ignore);
 
 /** True for the same structure, kinds and ranks, and layouts that are
  *  rlo_layout_equal_with `ignore`; types and sizes are ignored. */
-RLO_API bool rlo_shape_tree_layouts_equal(const rlo_shape_tree *a,
-                                          const rlo_shape_tree *b,
+RLO_API bool rlo_shape_tree_layouts_equal(const rlo_shape_tree *a, const rlo_shape_tree *b,
                                           uint32_t ignore);
 
 /** True if the same paths lead to tuples and leaves; kinds of leaves are
  *  ignored. */
-RLO_API bool rlo_shape_tree_equal_structure(const rlo_shape_tree *a,
-                                            const rlo_shape_tree *b);
+RLO_API bool rlo_shape_tree_equal_structure(const rlo_shape_tree *a, const rlo_shape_tree *b);
 
 /** The sums of the sizes of a tree's arrays, those of buffers included, without
  *  XLA's tables of pointers for tuples. */
@@ -274,8 +248,8 @@ typedef struct rlo_shape_tree_extent {
  *  @return RLO_OK; RLO_UNSUPPORTED, naming the path, for an opaque value, whose
  *          size is unknown, or an unbounded array; RLO_OVERFLOW beyond 64 bits;
  *          the statuses of rlo_shape_measure. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_measure(
-    const rlo_shape_tree *tree, rlo_shape_tree_extent *out_extent);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_tree_measure(const rlo_shape_tree *tree,
+                                                        rlo_shape_tree_extent *out_extent);
 
 /**
  * The parameters and the result of a program, each a shape tree: in XLA's text
@@ -298,35 +272,31 @@ typedef struct rlo_program_shape rlo_program_shape;
  * @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for a name of other
  *         characters or a negative number of parameters.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_program_shape_create(rlo_shape_tree *const *parameters,
-                         const char *const *names,
-                         int64_t num_parameters,
-                         rlo_shape_tree *result,
-                         rlo_program_shape **out_program);
+RLO_API RLO_NODISCARD rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters,
+                                                          const char *const *names,
+                                                          int64_t num_parameters,
+                                                          rlo_shape_tree *result,
+                                                          rlo_program_shape **out_program);
 
 /** Frees a program shape. NULL is legal. */
 RLO_API void rlo_program_shape_release(rlo_program_shape *program);
 
-RLO_API int64_t
-rlo_program_shape_parameter_count(const rlo_program_shape *program);
+RLO_API int64_t rlo_program_shape_parameter_count(const rlo_program_shape *program);
 
 /** Returns parameter `position`, borrowed; NULL outside [0, count). */
-RLO_API const rlo_shape_tree *rlo_program_shape_parameter(
-    const rlo_program_shape *program, int64_t position);
+RLO_API const rlo_shape_tree *rlo_program_shape_parameter(const rlo_program_shape *program,
+                                                          int64_t position);
 
 /** Returns the name of a parameter, borrowed; "" if unknown; NULL outside
  *  [0, count). */
-RLO_API const char *rlo_program_shape_parameter_name(
-    const rlo_program_shape *program, int64_t position);
+RLO_API const char *rlo_program_shape_parameter_name(const rlo_program_shape *program,
+                                                     int64_t position);
 
 /** Returns the result, borrowed. */
-RLO_API const rlo_shape_tree *rlo_program_shape_result(
-    const rlo_program_shape *program);
+RLO_API const rlo_shape_tree *rlo_program_shape_result(const rlo_program_shape *program);
 
 /** True for equal parameters and results; names are ignored. */
-RLO_API bool rlo_program_shape_equal(const rlo_program_shape *a,
-                                     const rlo_program_shape *b);
+RLO_API bool rlo_program_shape_equal(const rlo_program_shape *a, const rlo_program_shape *b);
 
 RLO_END_DECLS
 

@@ -23,12 +23,10 @@ RLO_API bool rlo_shape_is_zero_element_array(const rlo_shape *shape);
 
 /** XLA's ByteSizeOf and ByteSizeOfElements: the bytes of all elements, packed,
  *  without padding. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_byte_size(const rlo_shape *shape,
-                                                     int64_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_byte_size(const rlo_shape *shape, int64_t *out_bytes);
 
 /** XLA's ArraySize: the size of a buffer, with padding, tiles and tail. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_array_size(const rlo_shape *shape,
-                                                      int64_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_array_size(const rlo_shape *shape, int64_t *out_bytes);
 
 /**
  * XLA's ArrayDataSize: the bytes up to the end of the last element in memory;
@@ -36,8 +34,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_array_size(const rlo_shape *shape,
  * @return also RLO_UNSUPPORTED if tiles that do not divide one another leave
  * too many candidates for the last element.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_array_data_size(const rlo_shape *shape, int64_t *out_bytes);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_array_data_size(const rlo_shape *shape,
+                                                           int64_t *out_bytes);
 
 /** XLA's ElementSizeInBits: the layout's element size, by default the type's.
  */
@@ -55,12 +53,11 @@ RLO_API bool rlo_shape_is_effective_scalar(const rlo_shape *shape);
 /** XLA's GetDimensionNumber: converts `number`, in which -1 is the last
  *  dimension, to an index in [0, rank).
  *  @return RLO_OK; RLO_OUT_OF_RANGE outside [-rank, rank). */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension_number(
-    const rlo_shape *shape, int32_t number, int32_t *out_dimension);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension_number(const rlo_shape *shape, int32_t number,
+                                                            int32_t *out_dimension);
 
 /** XLA's GetDimension: the size of that dimension. Errors as above. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension(const rlo_shape *shape,
-                                                     int32_t number,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension(const rlo_shape *shape, int32_t number,
                                                      int64_t *out_size);
 
 /**
@@ -75,8 +72,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension(const rlo_shape *shape,
  *         dimension with another one, or if the product of the sizes by which
  *         they cut it, after which they repeat, is above 2^20.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_is_effectively_most_major(
-    const rlo_shape *shape, int32_t dimension, bool *out_answer);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
+                                                                     int32_t dimension,
+                                                                     bool *out_answer);
 
 /** XLA's LastDimIsMinorMost: whether minor_to_major begins with the last
  *  dimension or, if strided, its stride is 1. True for rank 0. */
@@ -84,8 +82,7 @@ RLO_API bool rlo_shape_last_dim_is_minor_most(const rlo_shape *shape);
 
 /** XLA's DynamicArrayShapeIsCompatible: whether types and ranks are the same
  * and the sizes of `actual` are within the bounds. */
-RLO_API bool rlo_shape_fits_bounds(const rlo_shape *actual,
-                                   const rlo_shape *bounds);
+RLO_API bool rlo_shape_fits_bounds(const rlo_shape *actual, const rlo_shape *bounds);
 
 /**
  * Edits of a shape's dimensions. The layout follows: orders are renumbered,
@@ -100,13 +97,15 @@ RLO_API bool rlo_shape_fits_bounds(const rlo_shape *actual,
 
 /** XLA's PermuteDimensions and ReorderLogicalDimensions: dims[k] becomes
  *  dims[permutation[k]], and no byte moves. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_permute_dims(
-    const rlo_shape *shape, const int32_t *permutation, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
+                                                        const int32_t *permutation,
+                                                        rlo_shape *out_shape);
 
 /** XLA's PermuteDimensionsIgnoringLayout: the same, but minor_to_major, tiles
  *  and splits stay as they are. RLO_UNSUPPORTED for a strided layout. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_permute_dims_ignoring_layout(
-    const rlo_shape *shape, const int32_t *permutation, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_permute_dims_ignoring_layout(const rlo_shape *shape,
+                                                                        const int32_t *permutation,
+                                                                        rlo_shape *out_shape);
 
 /**
  * XLA's MakeShapeWithDescendingLayoutAndSamePhysicalLayout: the dimensions in
@@ -116,10 +115,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_permute_dims_ignoring_layout(
  * @param out_permutation  rank entries: dims[k] was dims[out_permutation[k]];
  *                         may be NULL.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_make_descending_with_same_physical_layout(const rlo_shape *shape,
-                                                    rlo_shape *out_shape,
-                                                    int32_t *out_permutation);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_make_descending_with_same_physical_layout(
+    const rlo_shape *shape, rlo_shape *out_shape, int32_t *out_permutation);
 
 /**
  * XLA's InsertDimensionsAtIndex: inserts dimensions before dimension `at` (==
@@ -130,24 +127,22 @@ rlo_shape_make_descending_with_same_physical_layout(const rlo_shape *shape,
  * @return also RLO_UNSUPPORTED beyond RLO_MAX_RANK, or for a strided layout and
  *         a size other than 1.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_insert_dims(const rlo_shape *shape,
-                                                       int32_t at,
-                                                       const int64_t *sizes,
-                                                       int32_t count,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_insert_dims(const rlo_shape *shape, int32_t at,
+                                                       const int64_t *sizes, int32_t count,
                                                        rlo_shape *out_shape);
 
 /** XLA's PrependMajorDimension: rlo_shape_insert_dims of one at 0. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_prepend_major_dim(
-    const rlo_shape *shape, int64_t size, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_prepend_major_dim(const rlo_shape *shape, int64_t size,
+                                                             rlo_shape *out_shape);
 
 /** XLA's AppendMajorDimension: rlo_shape_insert_dims of one at the end. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_append_major_dim(
-    const rlo_shape *shape, int64_t size, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_append_major_dim(const rlo_shape *shape, int64_t size,
+                                                            rlo_shape *out_shape);
 
 /** XLA's AppendMinorDimension: appends a dimension that is physically the most
  *  minor one, and covered by the tiles. Statuses as above. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_append_minor_dim(
-    const rlo_shape *shape, int64_t size, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_append_minor_dim(const rlo_shape *shape, int64_t size,
+                                                            rlo_shape *out_shape);
 
 /**
  * XLA's DeleteDimensions: deletes dimensions.
@@ -160,15 +155,12 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_append_minor_dim(
  * @return also RLO_INVALID_ARGUMENT for a dimension named twice, with both
  *         numbers in the message.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_delete_dims(const rlo_shape *shape,
-                                                       const int32_t *dims,
-                                                       int32_t count,
-                                                       rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_delete_dims(const rlo_shape *shape, const int32_t *dims,
+                                                       int32_t count, rlo_shape *out_shape);
 
 /** XLA's FilterDimensions: deletes the dimensions k with !keep[k], as
  *  rlo_shape_delete_dims. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_filter_dims(const rlo_shape *shape,
-                                                       const bool *keep,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_filter_dims(const rlo_shape *shape, const bool *keep,
                                                        rlo_shape *out_shape);
 
 /** True if some dimension has size 1. */
@@ -176,18 +168,18 @@ RLO_API bool rlo_shape_has_degenerate_dims(const rlo_shape *shape);
 
 /** XLA's DropDegenerateDimensions: deletes the dimensions of size 1 and moves
  * no byte, as rlo_shape_delete_dims. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_drop_degenerate_dims(const rlo_shape *shape, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_drop_degenerate_dims(const rlo_shape *shape,
+                                                                rlo_shape *out_shape);
 
 /** XLA's MoveDimToMajor: makes dimension `dim` physically the most major one;
  * the rest of the layout stays. RLO_UNSUPPORTED for a strided layout. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_move_dim_to_major(
-    const rlo_shape *shape, int32_t dim, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_move_dim_to_major(const rlo_shape *shape, int32_t dim,
+                                                             rlo_shape *out_shape);
 
 /** Makes dimension `dim` physically the most minor one; the rest of the layout
  *  stays. RLO_UNSUPPORTED for a strided layout. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_move_dim_to_minor(
-    const rlo_shape *shape, int32_t dim, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_move_dim_to_minor(const rlo_shape *shape, int32_t dim,
+                                                             rlo_shape *out_shape);
 
 /**
  * Conversions to another element type or layout; the dimensions stay. out_shape
@@ -204,21 +196,20 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_move_dim_to_minor(
  * @return also RLO_INVALID_ARGUMENT or RLO_UNSUPPORTED for a fill that the new
  *         type cannot hold.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_change_dtype(const rlo_shape *shape,
-                                                        rlo_dtype dtype,
+RLO_API RLO_NODISCARD rlo_status rlo_shape_change_dtype(const rlo_shape *shape, rlo_dtype dtype,
                                                         rlo_shape *out_shape);
 
 /** XLA's UpdateElementSizeInBits: with `pack`, elements of less than a byte
  * take the bits of their value; otherwise the element size is the type's own.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_update_element_size(
-    const rlo_shape *shape, bool pack, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_update_element_size(const rlo_shape *shape, bool pack,
+                                                               rlo_shape *out_shape);
 
 /** XLA's DeviceShapeToHostShape: a dense layout in the same order (if strided:
  * by falling width of the strides), without padding, tiles, tail, element size,
  *  memory space, splits and metadata prefix. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_device_to_host(const rlo_shape *shape, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_device_to_host(const rlo_shape *shape,
+                                                          rlo_shape *out_shape);
 
 /** XLA's DeviceShapeIsHostShape: whether rlo_shape_device_to_host changes
  *  nothing. */
@@ -226,17 +217,18 @@ RLO_API bool rlo_shape_device_is_host(const rlo_shape *shape);
 
 /** XLA's ShapeWithoutPadding (2017): deletes padded dimensions; tiles and tail
  *  stay. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_without_padding(const rlo_shape *shape, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_without_padding(const rlo_shape *shape,
+                                                           rlo_shape *out_shape);
 
 /** XLA's GetWithDefaultLayout: a row-major layout without other fields. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_with_default_layout(const rlo_shape *shape, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_with_default_layout(const rlo_shape *shape,
+                                                               rlo_shape *out_shape);
 
 /** XLA's CopyLayoutBetweenShapes: takes the layout of another shape.
  *  @return also RLO_INVALID_ARGUMENT for different ranks. */
-RLO_API RLO_NODISCARD rlo_status rlo_shape_with_layout_of(
-    const rlo_shape *shape, const rlo_shape *layout_of, rlo_shape *out_shape);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_with_layout_of(const rlo_shape *shape,
+                                                          const rlo_shape *layout_of,
+                                                          rlo_shape *out_shape);
 
 /** XLA's MakeStaticShape: makes all dimensions static, with the size of their
  *  bound. @return also RLO_UNSUPPORTED if one is unbounded. */
@@ -270,13 +262,10 @@ typedef struct rlo_common_factor {
  * own. Lists of product 0 are one group, unless they are equal.
  * @param out_bounds  room for RLO_MAX_COMMON_FACTORS.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_common_factors(const int64_t *from,
-                   int32_t from_rank,
-                   const int64_t *to,
-                   int32_t to_rank,
-                   rlo_common_factor *out_bounds,
-                   int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_common_factors(const int64_t *from, int32_t from_rank,
+                                                    const int64_t *to, int32_t to_rank,
+                                                    rlo_common_factor *out_bounds,
+                                                    int32_t *out_count);
 
 /** A dimension of one list, and its index in the other. */
 typedef struct rlo_dimension_pair {
@@ -287,28 +276,19 @@ typedef struct rlo_dimension_pair {
 /** XLA's DimensionsUnmodifiedByReshape: lists the dimensions that a reshape
  * keeps, in rising order: common factors of one dimension on either side.
  *  @param out_pairs  room for RLO_MAX_RANK. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_reshape_unmodified_dims(const int64_t *from,
-                            int32_t from_rank,
-                            const int64_t *to,
-                            int32_t to_rank,
-                            rlo_dimension_pair *out_pairs,
-                            int32_t *out_count);
+RLO_API RLO_NODISCARD rlo_status rlo_reshape_unmodified_dims(const int64_t *from, int32_t from_rank,
+                                                             const int64_t *to, int32_t to_rank,
+                                                             rlo_dimension_pair *out_pairs,
+                                                             int32_t *out_count);
 
 /** XLA's ReshapeLeavesDimensionsUnmodified: whether a reshape keeps these
  *  dimensions of `from`, and their indices in `to`.
  *  @param dims  `count` dimensions in rising order; -1 is the last of `from`.
  *  @param out_to_dims  room for `count`, written only if *out_are_kept.
  *  @return also RLO_OUT_OF_RANGE for a dimension outside [0, from_rank). */
-RLO_API RLO_NODISCARD rlo_status
-rlo_reshape_leaves_dims_unmodified(const int64_t *from,
-                                   int32_t from_rank,
-                                   const int64_t *to,
-                                   int32_t to_rank,
-                                   const int32_t *dims,
-                                   int32_t count,
-                                   bool *out_are_kept,
-                                   int32_t *out_to_dims);
+RLO_API RLO_NODISCARD rlo_status rlo_reshape_leaves_dims_unmodified(
+    const int64_t *from, int32_t from_rank, const int64_t *to, int32_t to_rank, const int32_t *dims,
+    int32_t count, bool *out_are_kept, int32_t *out_to_dims);
 
 /** A reshape that only deletes and inserts dimensions of size 1. */
 typedef struct rlo_reshape_ones {
@@ -322,12 +302,11 @@ typedef struct rlo_reshape_ones {
 } rlo_reshape_ones;
 
 /** XLA's InsertedOrDeleted1SizedDimensions. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
-                                     int32_t from_rank,
-                                     const int64_t *to,
-                                     int32_t to_rank,
-                                     rlo_reshape_ones *out_ones);
+RLO_API RLO_NODISCARD rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
+                                                                      int32_t from_rank,
+                                                                      const int64_t *to,
+                                                                      int32_t to_rank,
+                                                                      rlo_reshape_ones *out_ones);
 
 /** The equivalent transpose with the fewest dimensions. */
 typedef struct rlo_normalized_transpose {
@@ -350,10 +329,9 @@ typedef struct rlo_normalized_transpose {
  *         for another order, padding or tiles; the statuses of
  *         rlo_shape_validate.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_transpose_normalize(const rlo_shape *shape,
-                        const int32_t *permutation,
-                        rlo_normalized_transpose *out_normalized);
+RLO_API RLO_NODISCARD rlo_status rlo_transpose_normalize(const rlo_shape *shape,
+                                                         const int32_t *permutation,
+                                                         rlo_normalized_transpose *out_normalized);
 
 /** The cause of slots in a layout. */
 typedef enum rlo_cost_kind {
@@ -378,8 +356,7 @@ typedef struct rlo_cost_part {
 } rlo_cost_part;
 
 /** Maximum number of parts of a cost. */
-#define RLO_COST_MAX_PARTS \
-  (RLO_MAX_RANK + RLO_MAX_TILES * RLO_MAX_TILE_RANK + 1)
+#define RLO_COST_MAX_PARTS (RLO_MAX_RANK + RLO_MAX_TILES * RLO_MAX_TILE_RANK + 1)
 
 /**
  * The causes of a layout's slots. For a dense layout
@@ -410,8 +387,8 @@ typedef struct rlo_shape_cost {
  * padded size of a dimension of an empty array does not fit in 64 bits.
  * Threads: safe (pure).
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo_shape_predict_cost(const rlo_shape *shape, rlo_shape_cost *out_cost);
+RLO_API RLO_NODISCARD rlo_status rlo_shape_predict_cost(const rlo_shape *shape,
+                                                        rlo_shape_cost *out_cost);
 
 RLO_END_DECLS
 

@@ -54,11 +54,7 @@ static int agree(int code) {
   MPI_Allreduce(&failing, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (lowest < ranks.count) {
     MPI_Bcast(&code, 1, MPI_INT, lowest, MPI_COMM_WORLD);
-    MPI_Bcast(ranks.message,
-              (int)sizeof ranks.message,
-              MPI_CHAR,
-              lowest,
-              MPI_COMM_WORLD);
+    MPI_Bcast(ranks.message, (int)sizeof ranks.message, MPI_CHAR, lowest, MPI_COMM_WORLD);
   }
   /* Without a failure: what a rank only says, such as which file it leaves. */
   if (ranks.rank == 0) {
@@ -96,8 +92,7 @@ static int64_t gcd(int64_t a, int64_t b) {
  * or not for sure. */
 static int64_t find_grain(const rlo_shape *array) {
   const rlo_layout *layout = &array->layout;
-  if (array->rank == 0 || layout->kind != RLO_LAYOUT_DENSE ||
-      layout->tail_alignment_elems > 1) {
+  if (array->rank == 0 || layout->kind != RLO_LAYOUT_DENSE || layout->tail_alignment_elems > 1) {
     return 0;
   }
   int64_t grain = 1;
@@ -130,10 +125,7 @@ static rlo_status make_whole(const rlo_shape *array, slice *part) {
 
 /* Cuts the whole array to start <= index < limit in its most major dimension.
  * The padding behind it belongs to the end. */
-static rlo_status cut(const rlo_shape *array,
-                      int64_t start,
-                      int64_t limit,
-                      slice *part) {
+static rlo_status cut(const rlo_shape *array, int64_t start, int64_t limit, slice *part) {
   int32_t major = array->layout.minor_to_major[array->rank - 1];
   RLO_TRY(make_whole(array, part));
   part->start[major] = start;
@@ -141,30 +133,25 @@ static rlo_status cut(const rlo_shape *array,
   part->shape.dims[major] = limit - start;
   if (array->layout.has_padded_dimensions) {
     part->shape.layout.padded_dimensions[major] =
-        limit == array->dims[major]
-            ? array->layout.padded_dimensions[major] - start
-            : limit - start;
+        limit == array->dims[major] ? array->layout.padded_dimensions[major] - start
+                                    : limit - start;
   }
   part->bytes = 0;
-  return start == limit ? RLO_OK
-                        : rlo_shape_array_size(&part->shape, &part->bytes);
+  return start == limit ? RLO_OK : rlo_shape_array_size(&part->shape, &part->bytes);
 }
 
 /* Cuts an array along its most major dimension, at tiles; one that has no such
  * parts is rank 0's. */
 static rlo_status make_part(const rlo_shape *array, slice *out_part) {
   const int64_t grain = find_grain(array);
-  const int64_t size =
-      grain == 0 ? 0
-                 : array->dims[array->layout.minor_to_major[array->rank - 1]];
+  const int64_t size = grain == 0 ? 0 : array->dims[array->layout.minor_to_major[array->rank - 1]];
   if (size <= grain) {
     RLO_TRY(make_whole(array, out_part));
     out_part->bytes = ranks.rank == 0 ? out_part->bytes : 0;
     return RLO_OK;
   }
   const int64_t step = ((size - 1) / grain / ranks.count + 1) * grain;
-  const int64_t start =
-      ranks.rank > (size - 1) / step ? size : ranks.rank * step;
+  const int64_t start = ranks.rank > (size - 1) / step ? size : ranks.rank * step;
   slice before;
   RLO_TRY(cut(array, 0, start, &before));
   RLO_TRY(cut(array, start, start + rlo__min(step, size - start), out_part));
@@ -202,8 +189,7 @@ typedef struct run {
 static int open_source(run *r) {
   RLO__EXIT_TRY(rlo__conversion_open(&r->conversion));
   r->has_source = true;
-  return rlo__check(
-      rlo_shape_array_size(&r->conversion.dst_shape, &r->output_bytes));
+  return rlo__check(rlo_shape_array_size(&r->conversion.dst_shape, &r->output_bytes));
 }
 
 static rlo_status lower_part(run *r, rlo_chain *chain) {
@@ -216,8 +202,7 @@ static int lower(run *r) {
   const rlo__conversion *c = &r->conversion;
   rlo_chain *chain = NULL;
   RLO__EXIT_TRY(rlo__check(make_part(&c->dst_shape, &r->part)));
-  RLO__EXIT_TRY(
-      rlo__check(rlo_chain_create(&c->source.contents.shape, &chain)));
+  RLO__EXIT_TRY(rlo__check(rlo_chain_create(&c->source.contents.shape, &chain)));
   const rlo_status status = lower_part(r, chain);
   rlo_chain_release(chain);
   return rlo__check(status);
@@ -230,19 +215,15 @@ static int begin_output(run *r) {
   }
   const char *path = r->conversion.request.output_path;
   if (rlo__path_is_special(path)) {
-    return rlo__fail("%s is not a regular file: it cannot be written in pieces",
-                     path);
+    return rlo__fail("%s is not a regular file: it cannot be written in pieces", path);
   }
   char head[RLO__MAX_HEADER_BYTES];
   rlo__output_start start = {.head = head};
-  RLO__EXIT_TRY(rlo__array_make_header(
-      path, &r->conversion.dst_shape, head, &start.head_bytes));
+  RLO__EXIT_TRY(rlo__array_make_header(path, &r->conversion.dst_shape, head, &start.head_bytes));
   RLO__EXIT_TRY(rlo__output_file_begin(path, &start, &r->output));
   r->place.offset_bytes = (int64_t)start.head_bytes;
-  (void)snprintf(
-      r->place.path, sizeof r->place.path, "%s", r->output.file.temp_path);
-  return rlo__output_file_resize(&r->output,
-                                 r->place.offset_bytes + r->output_bytes);
+  (void)snprintf(r->place.path, sizeof r->place.path, "%s", r->output.file.temp_path);
+  return rlo__output_file_resize(&r->output, r->place.offset_bytes + r->output_bytes);
 }
 
 static int share_output(run *r) {
@@ -255,19 +236,16 @@ static int share_output(run *r) {
                     : rlo__fail(
                           "cannot open %s: %s; all ranks write to one "
                           "file",
-                          r->place.path,
-                          strerror(errno));
+                          r->place.path, strerror(errno));
 }
 
 /* Returns --memory, or the rank's share of the machine's memory. */
 static int64_t find_memory(const run *r) {
   const int64_t given = r->conversion.request.stream.memory_bytes;
-  return given != 0
-             ? given
-             : rlo__max(
-                   RLO_SERVICE_MIN_HOST_BYTES,
-                   rlo__min(rlo__memory_bytes() / MEMORY_SHARE / ranks.count,
-                            rlo__thresholds.cli_rank_bytes));
+  return given != 0 ? given
+                    : rlo__max(RLO_SERVICE_MIN_HOST_BYTES,
+                               rlo__min(rlo__memory_bytes() / MEMORY_SHARE / ranks.count,
+                                        rlo__thresholds.cli_rank_bytes));
 }
 
 /* Leaves the device of the list that is this rank's turn. */
@@ -284,19 +262,15 @@ static int choose_device(rlo__stream_options *options) {
   if (choice->is_all || choice->count > 0) {
     *choice = (rlo__device_choice){
         .count = 1,
-        .devices = {choice->is_all ? (rlo__device_ref){.index = turn}
-                                   : choice->devices[turn]}};
+        .devices = {choice->is_all ? (rlo__device_ref){.index = turn} : choice->devices[turn]}};
   }
   return RLO__EXIT_OK;
 }
 
-static int run_jobs(run *r,
-                    rlo__stream_job *jobs,
-                    rlo__stream_options *options) {
+static int run_jobs(run *r, rlo__stream_job *jobs, rlo__stream_options *options) {
   const rlo__conversion *c = &r->conversion;
-  rlo__stream_output output = {.path = c->request.output_path,
-                               .shape = &r->part.shape,
-                               .bytes = r->part.bytes};
+  rlo__stream_output output = {
+      .path = c->request.output_path, .shape = &r->part.shape, .bytes = r->part.bytes};
   const rlo__stream stream = {.options = options,
                               .common = &c->request.common,
                               .sources = &c->source,
@@ -310,8 +284,8 @@ static int run_jobs(run *r,
     jobs[n].problem = rlo_problem_list_get(r->problems, n);
   }
   rlo__stream_result result;
-  int code = rlo__stream_run_share(
-      &stream, r->fd, r->place.offset_bytes + r->part.offset_bytes, &result);
+  int code =
+      rlo__stream_run_share(&stream, r->fd, r->place.offset_bytes + r->part.offset_bytes, &result);
   r->seconds = result.info.seconds;
   return code;
 }
@@ -325,16 +299,14 @@ static int move(run *r) {
   options.passes = 1;
   options.is_quiet = true;
   RLO__EXIT_TRY(choose_device(&options));
-  rlo__stream_job *jobs = rlo__alloc_array(
-      (size_t)rlo_problem_list_count(r->problems), sizeof(*jobs));
+  rlo__stream_job *jobs =
+      rlo__alloc_array((size_t)rlo_problem_list_count(r->problems), sizeof(*jobs));
   if (jobs == NULL) {
     return rlo__fail_last();
   }
   const int code = run_jobs(r, jobs, &options);
   rlo__free(jobs);
-  return code == RLO__EXIT_OK
-             ? rlo__input_file_check_unchanged(&r->conversion.source.file)
-             : code;
+  return code == RLO__EXIT_OK ? rlo__input_file_check_unchanged(&r->conversion.source.file) : code;
 }
 
 static int commit(run *r) {
@@ -351,12 +323,10 @@ static void print_result(const run *r) {
   const rlo__conversion *c = &r->conversion;
   rlo__report report;
   rlo__report_begin(&report, c->request.common.is_json, 0);
-  RLO__REPORT(&report,
-              RLO__STRING("shape", "", rlo__shape_text(&c->dst_shape)),
+  RLO__REPORT(&report, RLO__STRING("shape", "", rlo__shape_text(&c->dst_shape)),
               RLO__STRING("file", NULL, c->request.output_path),
               RLO__INT("physical_bytes", NULL, r->output_bytes),
-              RLO__INT("ranks", NULL, ranks.count),
-              RLO__REAL("seconds", r->seconds));
+              RLO__INT("ranks", NULL, ranks.count), RLO__REAL("seconds", r->seconds));
   rlo__report_end(&report);
 }
 
@@ -376,12 +346,9 @@ static void release(run *r) {
 
 /* All ranks take each step, and fail in it together. */
 static int convert(run *r) {
-  int (*const steps[])(run *) = {
-      open_source, lower, begin_output, share_output, move, commit};
+  int (*const steps[])(run *) = {open_source, lower, begin_output, share_output, move, commit};
   int code = RLO__EXIT_OK;
-  for (size_t n = 0;
-       code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);
-       ++n) {
+  for (size_t n = 0; code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]); ++n) {
     code = agree(steps[n](r));
   }
   if (code == RLO__EXIT_OK) {
@@ -392,12 +359,11 @@ static int convert(run *r) {
 }
 
 /* Some of those of `relayout convert`. */
-static const rlo__option options[] = {
-    RLO__OPTION_COMMON("help", HELP),
-    RLO__OPTION_COMMON("json", JSON),
-    RLO__CONVERT_OPTIONS,
-    RLO__STREAM_PLACE_OPTIONS(rlo__convert_request, stream),
-    {0}};
+static const rlo__option options[] = {RLO__OPTION_COMMON("help", HELP),
+                                      RLO__OPTION_COMMON("json", JSON),
+                                      RLO__CONVERT_OPTIONS,
+                                      RLO__STREAM_PLACE_OPTIONS(rlo__convert_request, stream),
+                                      {0}};
 
 static const char help[] =
     "Usage: mpirun -n RANKS relayout-mpi convert [OPTION...] IN OUT\n"
@@ -439,8 +405,7 @@ static int run_convert(int argc, char **argv) {
   rlo__command command = rlo__cmd_convert;
   command.options = options;
   command.help = help;
-  const int code = agree(
-      rlo__convert_request_take(&command, argc, argv, &r.conversion.request));
+  const int code = agree(rlo__convert_request_take(&command, argc, argv, &r.conversion.request));
   return code == RLO__EXIT_OK ? convert(&r) : code;
 }
 
@@ -472,8 +437,7 @@ static int run_verb(int argc, char **argv) {
     print_overview();
     return RLO__EXIT_OK;
   }
-  return agree(rlo__fail_usage(
-      NULL, "there is no verb '%s'; relayout-mpi has convert", verb));
+  return agree(rlo__fail_usage(NULL, "there is no verb '%s'; relayout-mpi has convert", verb));
 }
 
 int main(int argc, char **argv) {

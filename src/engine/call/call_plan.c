@@ -13,13 +13,10 @@
 
 /* ---------------------------------------------------------------------- key */
 
-static rlo_status hash_attributes(rlo__shape_table *shapes,
-                                  const rlo_attributes *attributes,
+static rlo_status hash_attributes(rlo__shape_table *shapes, const rlo_attributes *attributes,
                                   rlo__hash *hash);
 
-static rlo_status hash_shape(rlo__shape_table *shapes,
-                             const rlo_shape *shape,
-                             rlo__hash *hash) {
+static rlo_status hash_shape(rlo__shape_table *shapes, const rlo_shape *shape, rlo__hash *hash) {
   rlo__shared_shape *shared = NULL;
   RLO_TRY(rlo__shape_table_get(shapes, shape, &shared));
   rlo__hash_u64(hash, shared->id);
@@ -29,17 +26,13 @@ static rlo_status hash_shape(rlo__shape_table *shapes,
 }
 
 /* Adds value i of an attribute: what is no integer is a double. */
-static rlo_status hash_value(rlo__shape_table *shapes,
-                             const rlo_attribute *attribute,
-                             int32_t i,
+static rlo_status hash_value(rlo__shape_table *shapes, const rlo_attribute *attribute, int32_t i,
                              rlo__hash *hash) {
   const bool is_list = (attribute->type & RLO_ATTRIBUTE_LIST) != 0;
   uint64_t word = 0;
   switch (attribute->type & ~(uint32_t)RLO_ATTRIBUTE_LIST) {
     case RLO_ATTRIBUTE_STRING:
-      rlo__hash_string(
-          hash,
-          is_list ? attribute->value.strings[i] : attribute->value.string);
+      rlo__hash_string(hash, is_list ? attribute->value.strings[i] : attribute->value.string);
       return RLO_OK;
     case RLO_ATTRIBUTE_SHAPE:
       return hash_shape(shapes, &attribute->value.shapes[i], hash);
@@ -47,16 +40,13 @@ static rlo_status hash_value(rlo__shape_table *shapes,
       rlo__hash_i64(hash, attribute->value.map->count);
       return hash_attributes(shapes, attribute->value.map, hash);
     default:
-      memcpy(&word,
-             is_list ? &attribute->value.i64s[i] : &attribute->value.i64,
-             sizeof word);
+      memcpy(&word, is_list ? &attribute->value.i64s[i] : &attribute->value.i64, sizeof word);
       rlo__hash_u64(hash, word);
       return RLO_OK;
   }
 }
 
-static rlo_status hash_attributes(rlo__shape_table *shapes,
-                                  const rlo_attributes *attributes,
+static rlo_status hash_attributes(rlo__shape_table *shapes, const rlo_attributes *attributes,
                                   rlo__hash *hash) {
   for (int32_t n = 0; attributes != NULL && n < attributes->count; ++n) {
     const rlo_attribute *item = &attributes->items[n];
@@ -65,8 +55,7 @@ static rlo_status hash_attributes(rlo__shape_table *shapes,
     rlo__hash_string(hash, item->name);
     rlo__hash_u64(hash, (uint64_t)item->type << 32 | (uint32_t)count);
     for (int32_t i = 0; i < count; ++i) {
-      RLO_TRY(rlo__status_prefix(
-          hash_value(shapes, item, i, hash), "'%s': ", item->name));
+      RLO_TRY(rlo__status_prefix(hash_value(shapes, item, i, hash), "'%s': ", item->name));
     }
   }
   return RLO_OK;
@@ -81,8 +70,7 @@ rlo__call_plan *rlo__call_plan_retain(rlo__call_plan *plan) {
 
 void rlo__call_plan_release(rlo__call_plan *plan) {
   if (plan == NULL ||
-      atomic_fetch_sub_explicit(
-          &plan->num_references, 1, memory_order_acq_rel) != 1) {
+      atomic_fetch_sub_explicit(&plan->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
   rlo__backend_instance *instance = plan->instance;
@@ -94,8 +82,7 @@ void rlo__call_plan_release(rlo__call_plan *plan) {
     rlo__shared_shape_release(plan->plans->shapes, plan->outputs[k].shape);
   }
   for (int32_t n = 0; n < plan->call.num_inputs; ++n) {
-    rlo__shared_shape_release(plan->plans->shapes,
-                              rlo__shared_shape_of(plan->call.inputs[n]));
+    rlo__shared_shape_release(plan->plans->shapes, rlo__shared_shape_of(plan->call.inputs[n]));
   }
   rlo_attributes_release(plan->attributes);
   rlo__free(plan);
@@ -103,31 +90,24 @@ void rlo__call_plan_release(rlo__call_plan *plan) {
 }
 
 /* Creates a plan with room for its parts: all that is not set is 0 or NULL. */
-static rlo_status create(rlo__call_plans *plans,
-                         rlo__backend_instance *instance,
-                         int32_t num_inputs,
-                         int32_t num_outputs,
-                         rlo__call_plan **out_plan) {
-  rlo__call_plan *made =
-      rlo__alloc(sizeof *made + (size_t)num_outputs * sizeof *made->outputs +
-                 (size_t)num_inputs * sizeof(rlo_shape *));
+static rlo_status create(rlo__call_plans *plans, rlo__backend_instance *instance,
+                         int32_t num_inputs, int32_t num_outputs, rlo__call_plan **out_plan) {
+  rlo__call_plan *made = rlo__alloc(sizeof *made + (size_t)num_outputs * sizeof *made->outputs +
+                                    (size_t)num_inputs * sizeof(rlo_shape *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *made =
-      (rlo__call_plan){.num_references = 1,
-                       .plans = plans,
-                       .instance = rlo__backend_instance_retain(instance),
-                       .num_outputs = num_outputs,
-                       .outputs = (rlo__call_plan_output *)(void *)(made + 1)};
+  *made = (rlo__call_plan){.num_references = 1,
+                           .plans = plans,
+                           .instance = rlo__backend_instance_retain(instance),
+                           .num_outputs = num_outputs,
+                           .outputs = (rlo__call_plan_output *)(void *)(made + 1)};
   *out_plan = made;
   return RLO_OK;
 }
 
 /* Threads that need it at once each make it, and keep the first. */
-static rlo_status get_program(rlo__call_plan *plan,
-                              int32_t output,
-                              void **out_program) {
+static rlo_status get_program(rlo__call_plan *plan, int32_t output, void **out_program) {
   _Atomic(void *) *place = &plan->outputs[output].program;
   rlo_problem_list *problems = NULL;
   rlo_segment_sum *sum = NULL;
@@ -136,10 +116,7 @@ static rlo_status get_program(rlo__call_plan *plan,
   if (*out_program != NULL) {
     return RLO_OK;
   }
-  RLO_TRY(rlo__copy_op_lower(&plan->call,
-                             output,
-                             &plan->outputs[output].shape->shape,
-                             &problems,
+  RLO_TRY(rlo__copy_op_lower(&plan->call, output, &plan->outputs[output].shape->shape, &problems,
                              &sum));
   RLO_TRY(rlo__backend_instance_prepare(plan->instance, problems, sum, &made));
   if (atomic_compare_exchange_strong(place, out_program, made)) {
@@ -151,24 +128,20 @@ static rlo_status get_program(rlo__call_plan *plan,
 }
 
 /* Finds out if an operation leaves every byte where it is. */
-static rlo_status is_same_place(const rlo__copy_op *op,
-                                const rlo_shape *input,
-                                const rlo_shape *result,
-                                bool *out_is_same) {
+static rlo_status is_same_place(const rlo__copy_op *op, const rlo_shape *input,
+                                const rlo_shape *result, bool *out_is_same) {
   *out_is_same = false;
   if (!rlo__copy_op_has(op, RLO__COPY_KEEPS_ORDER)) {
     return RLO_OK;
   }
-  rlo_status status =
-      rlo_shape_reshape_is_bitcast(input, result, 0, out_is_same);
+  rlo_status status = rlo_shape_reshape_is_bitcast(input, result, 0, out_is_same);
   /* Copying is always correct. */
   return status == RLO_UNSUPPORTED ? RLO_OK : status;
 }
 
 /* -------------------------------------------------------------------- cache */
 
-rlo_status rlo__call_plans_init(rlo__call_plans *plans,
-                                rlo__shape_table *shapes,
+rlo_status rlo__call_plans_init(rlo__call_plans *plans, rlo__shape_table *shapes,
                                 int32_t capacity) {
   *plans = (rlo__call_plans){.shapes = shapes, .capacity = (size_t)capacity};
   rlo__table_init(&plans->table, offsetof(rlo__call_plan, node));
@@ -194,16 +167,13 @@ rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans, rlo__hash128 key) {
   rlo__mutex_lock(&plans->mutex);
   rlo__call_plan *found = find_locked(plans, key);
   rlo__mutex_unlock(&plans->mutex);
-  atomic_fetch_add_explicit(
-      found != NULL ? &plans->hits : &plans->misses, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(found != NULL ? &plans->hits : &plans->misses, 1, memory_order_relaxed);
   return found;
 }
 
 /* Inserts a plan and returns it; or releases it and returns the one that
  * another thread inserted under the same key meanwhile. */
-static rlo__call_plan *insert(rlo__call_plans *plans,
-                              rlo__hash128 key,
-                              rlo__call_plan *plan) {
+static rlo__call_plan *insert(rlo__call_plans *plans, rlo__hash128 key, rlo__call_plan *plan) {
   rlo__call_plan *evicted = NULL;
   rlo__mutex_lock(&plans->mutex);
   rlo__call_plan *first = find_locked(plans, key);
@@ -219,8 +189,7 @@ static rlo__call_plan *insert(rlo__call_plans *plans,
   return first != NULL ? first : plan;
 }
 
-void rlo__call_plans_forget(rlo__call_plans *plans,
-                            const rlo__backend_instance *instance) {
+void rlo__call_plans_forget(rlo__call_plans *plans, const rlo__backend_instance *instance) {
   rlo__call_plan *plan = NULL;
   do {
     rlo__mutex_lock(&plans->mutex);
@@ -260,17 +229,14 @@ static rlo_status set_outputs(rlo__call_plan *plan) {
   return RLO_OK;
 }
 
-static rlo_status create_op(rlo__call_plans *plans,
-                            rlo__backend_instance *instance,
-                            rlo__hash128 key,
-                            const rlo__copy_call *call,
+static rlo_status create_op(rlo__call_plans *plans, rlo__backend_instance *instance,
+                            rlo__hash128 key, const rlo__copy_call *call,
                             rlo__call_plan **out_plan) {
   rlo__call_plan *made = NULL;
   int32_t count = 0;
   RLO_TRY(rlo__copy_op_count(call, &count));
   RLO_TRY(create(plans, instance, call->num_inputs, count, &made));
-  const rlo_shape **inputs =
-      (const rlo_shape **)(void *)(made->outputs + count);
+  const rlo_shape **inputs = (const rlo_shape **)(void *)(made->outputs + count);
   made->call = *call;
   made->call.inputs = inputs;
   for (int32_t n = 0; n < call->num_inputs; ++n) {
@@ -290,31 +256,23 @@ static rlo_status create_op(rlo__call_plans *plans,
   return RLO_OK;
 }
 
-rlo_status rlo__call_plan_get(rlo__call_plans *plans,
-                              rlo__backend_instance *instance,
-                              const rlo__copy_call *call,
-                              rlo__call_plan **out_plan) {
+rlo_status rlo__call_plan_get(rlo__call_plans *plans, rlo__backend_instance *instance,
+                              const rlo__copy_call *call, rlo__call_plan **out_plan) {
   rlo__hash hash = rlo__hash_init((uint64_t)(uintptr_t)call->op);
   rlo__hash_u64(&hash, instance->id << 32 | (uint32_t)call->num_inputs);
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     rlo__hash_u64(&hash, rlo__shared_shape_of(call->inputs[n])->id);
   }
-  RLO_TRY(rlo__status_prefix(
-      hash_attributes(plans->shapes, call->attributes, &hash),
-      "%s: ",
-      call->op->name));
+  RLO_TRY(rlo__status_prefix(hash_attributes(plans->shapes, call->attributes, &hash),
+                             "%s: ", call->op->name));
   const rlo__hash128 key = rlo__hash_finish(&hash);
   *out_plan = rlo__call_plans_find(plans, key);
-  return *out_plan != NULL ? RLO_OK
-                           : create_op(plans, instance, key, call, out_plan);
+  return *out_plan != NULL ? RLO_OK : create_op(plans, instance, key, call, out_plan);
 }
 
-rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
-                                       rlo__backend_instance *instance,
-                                       const rlo__hash128 *key,
-                                       const rlo_chain *chain,
-                                       rlo__shared_shape *shape,
-                                       rlo__call_plan **out_plan) {
+rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans, rlo__backend_instance *instance,
+                                       const rlo__hash128 *key, const rlo_chain *chain,
+                                       rlo__shared_shape *shape, rlo__call_plan **out_plan) {
   rlo__call_plan *made = NULL;
   rlo_problem_list *problems = NULL;
   void *program = NULL;
@@ -322,8 +280,7 @@ rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
   RLO_TRY_GOTO(create(plans, instance, 0, 1, &made));
   made->outputs[0].shape = rlo__shared_shape_retain(shape);
   RLO_TRY_GOTO(rlo_chain_lower(chain, &shape->shape, &problems));
-  RLO_TRY_GOTO(
-      rlo__backend_instance_prepare(instance, problems, NULL, &program));
+  RLO_TRY_GOTO(rlo__backend_instance_prepare(instance, problems, NULL, &program));
   atomic_store(&made->outputs[0].program, program);
   *out_plan = key != NULL ? insert(plans, *key, made) : made;
   return RLO_OK;
@@ -334,11 +291,8 @@ fail:
 
 /* ------------------------------------------------------------------ running */
 
-rlo_status rlo__call_plan_run(rlo__call_plan *plan,
-                              int32_t output,
-                              rlo__allocation *const *inputs,
-                              int32_t num_inputs,
-                              rlo__allocation **out_allocation) {
+rlo_status rlo__call_plan_run(rlo__call_plan *plan, int32_t output, rlo__allocation *const *inputs,
+                              int32_t num_inputs, rlo__allocation **out_allocation) {
   const rlo__call_plan_output *result = &plan->outputs[output];
   if (result->is_view) {
     *out_allocation = rlo__allocation_retain(inputs[0]);
@@ -356,14 +310,10 @@ rlo_status rlo__call_plan_run(rlo__call_plan *plan,
     operands[n] = inputs[n]->memory;
   }
   RLO_TRY_GOTO(get_program(plan, output, &program));
-  RLO_TRY_GOTO(rlo__allocation_create(plan->instance,
-                                      result->shape->bytes,
-                                      result->shape->has_gaps,
-                                      NULL,
-                                      &allocation));
+  RLO_TRY_GOTO(rlo__allocation_create(plan->instance, result->shape->bytes, result->shape->has_gaps,
+                                      NULL, &allocation));
   if (result->shape->bytes > 0) {
-    RLO_TRY_GOTO(rlo__backend_instance_run(
-        plan->instance, program, operands, allocation->memory));
+    RLO_TRY_GOTO(rlo__backend_instance_run(plan->instance, program, operands, allocation->memory));
   }
   *out_allocation = allocation;
   allocation = NULL;
@@ -373,10 +323,8 @@ fail:
   return status;
 }
 
-rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
-                                      int32_t output,
-                                      rlo_tensor *const *inputs,
-                                      int32_t num_inputs,
+rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan, int32_t output,
+                                      rlo_tensor *const *inputs, int32_t num_inputs,
                                       rlo__allocation **out_allocation) {
   rlo__allocation *few[8];
   rlo__allocation **allocations = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
@@ -387,8 +335,7 @@ rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan,
   for (int32_t n = 0; n < num_inputs; ++n) {
     RLO_TRY_GOTO(rlo__tensor_need(inputs[n], plan->instance, &allocations[n]));
   }
-  RLO_TRY_GOTO(rlo__call_plan_run(
-      plan, output, allocations, num_inputs, out_allocation));
+  RLO_TRY_GOTO(rlo__call_plan_run(plan, output, allocations, num_inputs, out_allocation));
 fail:
   for (int32_t n = 0; n < num_inputs; ++n) {
     rlo__allocation_release(allocations[n]);
@@ -399,46 +346,35 @@ fail:
 
 /* ------------------------------------------------------------ on the host */
 
-bool rlo__fall_back(rlo_engine *engine,
-                    rlo_status status,
-                    rlo__backend_instance **inout_instance) {
+bool rlo__fall_back(rlo_engine *engine, rlo_status status, rlo__backend_instance **inout_instance) {
   rlo__backend_instance *host = NULL;
   if (status != RLO_UNSUPPORTED || !engine->options.allow_host_fallback ||
       strcmp((*inout_instance)->name, RLO__HOST_BACKEND) == 0 ||
       rlo__backend_get(engine->registry, RLO__HOST_BACKEND, &host) != RLO_OK) {
     return false;
   }
-  rlo__log(&engine->log,
-           RLO__LOG_INFO,
-           "the host runs what backend '%s' refuses: %s",
-           (*inout_instance)->name,
-           rlo_error_last()->message);
+  rlo__log(&engine->log, RLO__LOG_INFO, "the host runs what backend '%s' refuses: %s",
+           (*inout_instance)->name, rlo_error_last()->message);
   rlo__engine_count(engine, RLO__COUNT_FALLBACKS, 1);
   rlo__backend_instance_release(*inout_instance);
   *inout_instance = host;
   return true;
 }
 
-rlo_status rlo__call_plan_run_or_fall_back(rlo__call_plan *plan,
-                                           int32_t output,
-                                           rlo_tensor *const *inputs,
-                                           int32_t num_inputs,
+rlo_status rlo__call_plan_run_or_fall_back(rlo__call_plan *plan, int32_t output,
+                                           rlo_tensor *const *inputs, int32_t num_inputs,
                                            rlo__allocation **out_allocation) {
-  rlo_status status = rlo__call_plan_run_tensors(
-      plan, output, inputs, num_inputs, out_allocation);
+  rlo_status status = rlo__call_plan_run_tensors(plan, output, inputs, num_inputs, out_allocation);
   if (status != RLO_UNSUPPORTED) {
     return status;
   }
-  rlo__backend_instance *instance =
-      rlo__backend_instance_retain(plan->instance);
+  rlo__backend_instance *instance = rlo__backend_instance_retain(plan->instance);
   rlo__call_plan *on_host = NULL;
   if (!rlo__fall_back(inputs[0]->engine, status, &instance)) {
     goto fail;
   }
-  RLO_TRY_GOTO(
-      rlo__call_plan_get(plan->plans, instance, &plan->call, &on_host));
-  RLO_TRY_GOTO(rlo__call_plan_run_tensors(
-      on_host, output, inputs, num_inputs, out_allocation));
+  RLO_TRY_GOTO(rlo__call_plan_get(plan->plans, instance, &plan->call, &on_host));
+  RLO_TRY_GOTO(rlo__call_plan_run_tensors(on_host, output, inputs, num_inputs, out_allocation));
 fail:
   rlo__call_plan_release(on_host);
   rlo__backend_instance_release(instance);

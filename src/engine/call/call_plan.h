@@ -20,14 +20,12 @@ typedef struct rlo__call_plans {
   rlo__table table;
 } rlo__call_plans;
 
-RLO_NODISCARD rlo_status rlo__call_plans_init(rlo__call_plans *plans,
-                                              rlo__shape_table *shapes,
+RLO_NODISCARD rlo_status rlo__call_plans_init(rlo__call_plans *plans, rlo__shape_table *shapes,
                                               int32_t capacity);
 void rlo__call_plans_deinit(rlo__call_plans *plans);
 
 /** Drops every plan of an instance. */
-void rlo__call_plans_forget(rlo__call_plans *plans,
-                            const rlo__backend_instance *instance);
+void rlo__call_plans_forget(rlo__call_plans *plans, const rlo__backend_instance *instance);
 
 /** One result of a plan. */
 typedef struct rlo__call_plan_output {
@@ -70,10 +68,8 @@ void rlo__call_plan_release(rlo__call_plan *plan);
  * @param call  its inputs are those of shared shapes, which the plan retains;
  *              its attributes are checked, and cloned.
  */
-RLO_NODISCARD rlo_status rlo__call_plan_get(rlo__call_plans *plans,
-                                            rlo__backend_instance *instance,
-                                            const rlo__copy_call *call,
-                                            rlo__call_plan **out_plan);
+RLO_NODISCARD rlo_status rlo__call_plan_get(rlo__call_plans *plans, rlo__backend_instance *instance,
+                                            const rlo__copy_call *call, rlo__call_plan **out_plan);
 
 /** Finds a plan by its key; NULL if there is none. Counts a hit or a miss. */
 rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans, rlo__hash128 key);
@@ -84,32 +80,23 @@ rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans, rlo__hash128 key);
  * @param key    NULL: the plan is not inserted.
  * @param shape  of the result; retained by the plan.
  */
-RLO_NODISCARD rlo_status
-rlo__call_plan_create_chain(rlo__call_plans *plans,
-                            rlo__backend_instance *instance,
-                            const rlo__hash128 *key,
-                            const rlo_chain *chain,
-                            rlo__shared_shape *shape,
-                            rlo__call_plan **out_plan);
+RLO_NODISCARD rlo_status rlo__call_plan_create_chain(
+    rlo__call_plans *plans, rlo__backend_instance *instance, const rlo__hash128 *key,
+    const rlo_chain *chain, rlo__shared_shape *shape, rlo__call_plan **out_plan);
 
 /**
  * Computes one result.
  * @param inputs  allocations on the plan's instance, one for each operand.
  * @param out_allocation  new; for a view that of input 0, retained.
  */
-RLO_NODISCARD rlo_status rlo__call_plan_run(rlo__call_plan *plan,
-                                            int32_t output,
-                                            rlo__allocation *const *inputs,
-                                            int32_t num_inputs,
+RLO_NODISCARD rlo_status rlo__call_plan_run(rlo__call_plan *plan, int32_t output,
+                                            rlo__allocation *const *inputs, int32_t num_inputs,
                                             rlo__allocation **out_allocation);
 
 /** The same of tensors, which are copied to the instance where necessary. */
-RLO_NODISCARD rlo_status
-rlo__call_plan_run_tensors(rlo__call_plan *plan,
-                           int32_t output,
-                           rlo_tensor *const *inputs,
-                           int32_t num_inputs,
-                           rlo__allocation **out_allocation);
+RLO_NODISCARD rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan, int32_t output,
+                                                    rlo_tensor *const *inputs, int32_t num_inputs,
+                                                    rlo__allocation **out_allocation);
 
 /**
  * The same of a copy operation: if the plan's backend refuses the call and the
@@ -117,18 +104,14 @@ rlo__call_plan_run_tensors(rlo__call_plan *plan,
  * call counts as a fallback.
  * @return of both, if both fail, the host's status.
  */
-RLO_NODISCARD rlo_status
-rlo__call_plan_run_or_fall_back(rlo__call_plan *plan,
-                                int32_t output,
-                                rlo_tensor *const *inputs,
-                                int32_t num_inputs,
-                                rlo__allocation **out_allocation);
+RLO_NODISCARD rlo_status rlo__call_plan_run_or_fall_back(rlo__call_plan *plan, int32_t output,
+                                                         rlo_tensor *const *inputs,
+                                                         int32_t num_inputs,
+                                                         rlo__allocation **out_allocation);
 
 /** Tells if a call that an instance has refused with `status` may run on the
  * host. If so, *inout_instance, which is retained, becomes the host's. */
-bool rlo__fall_back(rlo_engine *engine,
-                    rlo_status status,
-                    rlo__backend_instance **inout_instance);
+bool rlo__fall_back(rlo_engine *engine, rlo_status status, rlo__backend_instance **inout_instance);
 
 /* fusion.c */
 
@@ -143,10 +126,8 @@ enum {
  * as the limits of a problem allow.
  * @param inputs  of the plan; retained.
  */
-RLO_NODISCARD rlo_status rlo__fusion_create(rlo__call_plan *plan,
-                                            int32_t output,
-                                            rlo_tensor *const *inputs,
-                                            int32_t num_inputs,
+RLO_NODISCARD rlo_status rlo__fusion_create(rlo__call_plan *plan, int32_t output,
+                                            rlo_tensor *const *inputs, int32_t num_inputs,
                                             rlo__pending **out_pending);
 
 #endif

@@ -47,15 +47,11 @@ static void deferred_destroy(rlo__pending *pending) {
   rlo__free(d);
 }
 
-static rlo_status deferred_run(rlo__pending *pending,
-                               rlo__shared_shape *shape,
+static rlo_status deferred_run(rlo__pending *pending, rlo__shared_shape *shape,
                                rlo__allocation **out_allocation);
 
-rlo_status rlo__fusion_create(rlo__call_plan *plan,
-                              int32_t output,
-                              rlo_tensor *const *inputs,
-                              int32_t num_inputs,
-                              rlo__pending **out_pending) {
+rlo_status rlo__fusion_create(rlo__call_plan *plan, int32_t output, rlo_tensor *const *inputs,
+                              int32_t num_inputs, rlo__pending **out_pending) {
   int32_t num_ops = 1;
   size_t num_nodes = 1;
   for (int32_t n = 0; n < num_inputs; ++n) {
@@ -70,8 +66,7 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan,
     num_nodes += behind != NULL ? behind->num_nodes : 1;
     release(behind);
   }
-  deferred *made = rlo__alloc_unset(sizeof *made +
-                                    (size_t)num_inputs * sizeof(rlo_tensor *));
+  deferred *made = rlo__alloc_unset(sizeof *made + (size_t)num_inputs * sizeof(rlo_tensor *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -138,8 +133,7 @@ static rlo_status add_op(tree *t, deferred *d) {
   rlo__hash_u64(&t->hash, d->plan->key.high);
   rlo__hash_u64(&t->hash, d->plan->key.low);
   for (int32_t i = 0; i < d->num_inputs; ++i) {
-    bool is_leaf =
-        i > 0 && rlo__copy_op_has(d->plan->call.op, RLO__COPY_TAKES_INDICES);
+    bool is_leaf = i > 0 && rlo__copy_op_has(d->plan->call.op, RLO__COPY_TAKES_INDICES);
     deferred *behind = is_leaf ? NULL : peek(d->inputs[i]);
     if (behind != NULL && behind->plan->instance == d->plan->instance) {
       RLO_TRY(add_op(t, behind));
@@ -147,8 +141,7 @@ static rlo_status add_op(tree *t, deferred *d) {
       release(behind);
       rlo__hash_i64(&t->hash, -1);
       t->nodes[t->num_nodes++].shape = d->plan->call.inputs[i];
-      RLO_TRY(rlo__tensor_need(
-          d->inputs[i], d->plan->instance, &t->leaves[t->num_leaves++]));
+      RLO_TRY(rlo__tensor_need(d->inputs[i], d->plan->instance, &t->leaves[t->num_leaves++]));
     }
   }
   return RLO_OK;
@@ -162,18 +155,11 @@ static rlo_status make_chain(void *payload, int32_t n, rlo_chain **out_chain) {
   const node *first = (*next)++;
   const deferred *d = first->op;
   return d == NULL ? rlo_chain_create(first->shape, out_chain)
-                   : rlo__copy_op_chain(d->plan->call.op,
-                                        make_chain,
-                                        next,
-                                        d->num_inputs,
-                                        d->plan->call.attributes,
-                                        d->output,
-                                        out_chain,
-                                        NULL);
+                   : rlo__copy_op_chain(d->plan->call.op, make_chain, next, d->num_inputs,
+                                        d->plan->call.attributes, d->output, out_chain, NULL);
 }
 
-static rlo_status run_fused(const tree *t,
-                            rlo__shared_shape *shape,
+static rlo_status run_fused(const tree *t, rlo__shared_shape *shape,
                             rlo__allocation **out_allocation) {
   const rlo__call_plan *plan = t->nodes[0].op->plan;
   const rlo__hash128 key = rlo__hash_finish(&t->hash);
@@ -182,22 +168,19 @@ static rlo_status run_fused(const tree *t,
     const node *next = t->nodes;
     rlo_chain *chain = NULL;
     RLO_TRY(make_chain(&next, 0, &chain));
-    rlo_status status = rlo__call_plan_create_chain(
-        plan->plans, plan->instance, &key, chain, shape, &fused);
+    rlo_status status =
+        rlo__call_plan_create_chain(plan->plans, plan->instance, &key, chain, shape, &fused);
     rlo_chain_release(chain);
     RLO_TRY(status);
   }
-  rlo_status status =
-      rlo__call_plan_run(fused, 0, t->leaves, t->num_leaves, out_allocation);
+  rlo_status status = rlo__call_plan_run(fused, 0, t->leaves, t->num_leaves, out_allocation);
   rlo__call_plan_release(fused);
   return status;
 }
 
 /* Appends the operations of a tree in the order in which they apply, "A+B", and
  * the shapes of its leaves. @return the node behind it. */
-static const node *describe(const node *n,
-                            rlo__str *name,
-                            const rlo_shape ***next_shape) {
+static const node *describe(const node *n, rlo__str *name, const rlo_shape ***next_shape) {
   const deferred *d = n->op;
   if (d == NULL) {
     *(*next_shape)++ = n->shape;
@@ -207,21 +190,17 @@ static const node *describe(const node *n,
   for (int32_t i = 0; i < d->num_inputs; ++i) {
     n = describe(n, name, next_shape);
   }
-  rlo__str_printf(
-      name, "%s%s", name->length == 0 ? "" : "+", d->plan->call.op->name);
+  rlo__str_printf(name, "%s%s", name->length == 0 ? "" : "+", d->plan->call.op->name);
   return n;
 }
 
 /* Ends a run for the profile: of a tree, or of its last operation alone. */
-static void end_profile(rlo__profile_run *run,
-                        const tree *t,
-                        bool is_alone,
+static void end_profile(rlo__profile_run *run, const tree *t, bool is_alone,
                         const rlo__shared_shape *shape) {
   const rlo__call_plan *plan = t->nodes[0].op->plan;
   const int32_t num_inputs = is_alone ? plan->call.num_inputs : t->num_leaves;
   rlo__str name = rlo__str_growing();
-  const rlo_shape **shapes =
-      rlo__alloc_array_quiet((size_t)t->num_nodes + 1, sizeof(rlo_shape *));
+  const rlo_shape **shapes = rlo__alloc_array_quiet((size_t)t->num_nodes + 1, sizeof(rlo_shape *));
   if (shapes != NULL) {
     const rlo_shape **next = shapes;
     (void)describe(t->nodes, &name, &next);
@@ -230,30 +209,23 @@ static void end_profile(rlo__profile_run *run,
   if (is_alone && shapes != NULL) {
     memcpy(shapes, plan->call.inputs, (size_t)num_inputs * sizeof *shapes);
   }
-  rlo__profile_run_end(run,
-                       is_alone ? plan->call.op->name : rlo__str_text(&name),
-                       plan->instance->name,
-                       shapes,
-                       num_inputs,
-                       1);
+  rlo__profile_run_end(run, is_alone ? plan->call.op->name : rlo__str_text(&name),
+                       plan->instance->name, shapes, num_inputs, 1);
   rlo__free(shapes);
   rlo__str_deinit(&name);
 }
 
-static rlo_status deferred_run(rlo__pending *pending,
-                               rlo__shared_shape *shape,
+static rlo_status deferred_run(rlo__pending *pending, rlo__shared_shape *shape,
                                rlo__allocation **out_allocation) {
   deferred *d = (deferred *)pending;
   rlo__profile_run run;
-  tree t = {
-      .hash = rlo__hash_init(FUSED),
-      .nodes = rlo__alloc_array(d->num_nodes, sizeof *t.nodes),
-      .leaves = rlo__alloc_array(d->num_nodes, sizeof(rlo__allocation *))};
+  tree t = {.hash = rlo__hash_init(FUSED),
+            .nodes = rlo__alloc_array(d->num_nodes, sizeof *t.nodes),
+            .leaves = rlo__alloc_array(d->num_nodes, sizeof(rlo__allocation *))};
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo__profile_run_begin(d->inputs[0]->engine->profiler, &run);
   if (t.nodes != NULL && t.leaves != NULL) {
-    atomic_fetch_add_explicit(
-        &pending->num_references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pending->num_references, 1, memory_order_relaxed);
     status = add_op(&t, d);
   }
   bool is_alone = status == RLO_OK && t.num_ops == 1;
@@ -264,8 +236,8 @@ static rlo_status deferred_run(rlo__pending *pending,
   if (is_alone) {
     /* Or beyond the limits of a chain: the last operation alone, on the bytes
      * of its inputs. */
-    status = rlo__call_plan_run_or_fall_back(
-        d->plan, d->output, d->inputs, d->num_inputs, out_allocation);
+    status = rlo__call_plan_run_or_fall_back(d->plan, d->output, d->inputs, d->num_inputs,
+                                             out_allocation);
   }
   if (status == RLO_OK && run.number != 0) {
     end_profile(&run, &t, is_alone, shape);

@@ -6,19 +6,13 @@
 #include "base/status.h"
 #include "engine/registry/registry.h"
 
-rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config,
-                                    const rlo_engine *engine,
-                                    rlo_tensor *const *inputs,
-                                    int32_t num_inputs) {
+rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config, const rlo_engine *engine,
+                                    rlo_tensor *const *inputs, int32_t num_inputs) {
   for (int32_t n = 0; n < num_inputs; ++n) {
     if (inputs[n] == NULL || inputs[n]->engine != engine) {
       return RLO_FAIL(
-          RLO_INVALID_ARGUMENT,
-          "kernel '%s': %s is %s",
-          config->kernel_name,
-          rlo__input_text_of(
-              config->input_names, config->num_input_names, num_inputs, n)
-              .text,
+          RLO_INVALID_ARGUMENT, "kernel '%s': %s is %s", config->kernel_name,
+          rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text,
           inputs[n] == NULL ? "NULL" : "of another engine");
     }
   }
@@ -29,57 +23,42 @@ rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k, int32_t count) {
   k->call.num_outputs = count;
   return count <= k->capacity
              ? RLO_OK
-             : RLO_FAIL(RLO_OUT_OF_RANGE,
-                        "kernel '%s' has %d results; there is room for %d",
-                        k->call.kernel_name,
-                        count,
-                        k->capacity);
+             : RLO_FAIL(RLO_OUT_OF_RANGE, "kernel '%s' has %d results; there is room for %d",
+                        k->call.kernel_name, count, k->capacity);
 }
 
-rlo_status rlo_kernel_input(const rlo_kernel_call *call,
-                            const char *name,
-                            int32_t n,
+rlo_status rlo_kernel_input(const rlo_kernel_call *call, const char *name, int32_t n,
                             rlo_tensor **out_tensor) {
   RLO_REQUIRE(call, name, out_tensor);
-  int32_t place = rlo__input_place(
-      call->input_names, call->num_input_names, call->num_inputs, name, n);
+  int32_t place =
+      rlo__input_place(call->input_names, call->num_input_names, call->num_inputs, name, n);
   if (place < 0) {
-    return RLO_FAIL(RLO_NOT_FOUND,
-                    "kernel '%s': the call has no input %s",
-                    call->kernel_name,
+    return RLO_FAIL(RLO_NOT_FOUND, "kernel '%s': the call has no input %s", call->kernel_name,
                     rlo__name_text(name, n).text);
   }
   *out_tensor = call->inputs[place];
   return RLO_OK;
 }
 
-rlo_status rlo_kernel_output(rlo_kernel_call *call,
-                             int32_t n,
-                             rlo_tensor **out_tensor) {
+rlo_status rlo_kernel_output(rlo_kernel_call *call, int32_t n, rlo_tensor **out_tensor) {
   RLO_REQUIRE(call, out_tensor);
   if (n < 0 || n >= call->num_outputs) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "kernel '%s' has no output %d; it has %d",
-                    call->kernel_name,
-                    n,
-                    call->num_outputs);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "kernel '%s' has no output %d; it has %d", call->kernel_name,
+                    n, call->num_outputs);
   }
   if (call->outputs[n] == NULL) {
     const rlo__kernel_call *k = (const rlo__kernel_call *)call;
     rlo__shared_shape *shape = rlo__shared_shape_of(call->output_shapes[n]);
     rlo__allocation *allocation = NULL;
-    RLO_TRY(rlo__allocation_create(
-        k->bound->instance, shape->bytes, shape->has_gaps, NULL, &allocation));
-    RLO_TRY(rlo__tensor_create(
-        call->engine, shape, allocation, NULL, &call->outputs[n]));
+    RLO_TRY(rlo__allocation_create(k->bound->instance, shape->bytes, shape->has_gaps, NULL,
+                                   &allocation));
+    RLO_TRY(rlo__tensor_create(call->engine, shape, allocation, NULL, &call->outputs[n]));
   }
   *out_tensor = call->outputs[n];
   return RLO_OK;
 }
 
-rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
-                                       int32_t n,
-                                       void **out_data) {
+rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call, int32_t n, void **out_data) {
   RLO_REQUIRE(call, out_data);
   rlo_tensor *output = NULL;
   rlo_status status = rlo_kernel_output(call, n, &output);
@@ -88,34 +67,25 @@ rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
   }
   return rlo__allocation_host(output->allocation, out_data)
              ? RLO_OK
-             : RLO_FAIL(RLO_UNSUPPORTED,
-                        "kernel '%s': backend '%s' has no host memory",
-                        call->kernel_name,
-                        call->backend_name);
+             : RLO_FAIL(RLO_UNSUPPORTED, "kernel '%s': backend '%s' has no host memory",
+                        call->kernel_name, call->backend_name);
 }
 
-rlo_status rlo_infer_like_input(const rlo_shape *const *inputs,
-                                int32_t num_inputs,
-                                const rlo_attributes *attributes,
-                                rlo_shape *out_shapes,
-                                int32_t capacity,
-                                int32_t *out_count,
-                                void *payload) {
+rlo_status rlo_infer_like_input(const rlo_shape *const *inputs, int32_t num_inputs,
+                                const rlo_attributes *attributes, rlo_shape *out_shapes,
+                                int32_t capacity, int32_t *out_count, void *payload) {
   RLO_REQUIRE(out_count);
   RLO_REQUIRE_EACH(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_shapes, capacity);
   (void)attributes;
   (void)payload;
   if (num_inputs < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "there is no input 0 to infer the result from");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "there is no input 0 to infer the result from");
   }
   *out_count = 1;
-  return capacity < 1 ? RLO_OK
-                      : rlo_shape_make(inputs[0]->dtype,
-                                       inputs[0]->dims,
-                                       inputs[0]->rank,
-                                       out_shapes);
+  return capacity < 1
+             ? RLO_OK
+             : rlo_shape_make(inputs[0]->dtype, inputs[0]->dims, inputs[0]->rank, out_shapes);
 }
 
 /* ---------------------------------------------------------------- recording */

@@ -18,16 +18,13 @@ typedef struct rlo__kernel_call {
 
 /** RLO_OK for tensors of the engine; the message names the input.
  *  RLO_INVALID_ARGUMENT. */
-RLO_NODISCARD rlo_status
-rlo__kernel_check_inputs(const rlo_kernel_config *config,
-                         const rlo_engine *engine,
-                         rlo_tensor *const *inputs,
-                         int32_t num_inputs);
+RLO_NODISCARD rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config,
+                                                  const rlo_engine *engine,
+                                                  rlo_tensor *const *inputs, int32_t num_inputs);
 
 /** Sets the number of results. RLO_OUT_OF_RANGE if the caller has no room for
  *  so many. */
-RLO_NODISCARD rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k,
-                                                    int32_t count);
+RLO_NODISCARD rlo_status rlo__kernel_call_set_count(rlo__kernel_call *k, int32_t count);
 
 /** Runs a copy operation; with fusion, leaves its results pending. Some outputs
  *  may be set after a failure. */
@@ -59,8 +56,7 @@ typedef struct rlo__recorder {
   const rlo_engine *engine;
   /** A failure makes rlo_run_kernel fail and release its outputs. Must not run
    *  a kernel. */
-  rlo_status (*record)(struct rlo__recorder *recorder,
-                       const rlo__record *record);
+  rlo_status (*record)(struct rlo__recorder *recorder, const rlo__record *record);
   /** Maintained by push and pop. */
   struct rlo__recorder *below;
 } rlo__recorder;

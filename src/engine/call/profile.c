@@ -21,11 +21,10 @@ void rlo__profile_run_begin(rlo__profiler *profiler, rlo__profile_run *run) {
     run->number = 0;
     return;
   }
-  *run =
-      (rlo__profile_run){.number = run->number,
-                         .profiler = profiler,
-                         .outer = innermost,
-                         .depth = innermost != NULL ? innermost->depth + 1 : 0};
+  *run = (rlo__profile_run){.number = run->number,
+                            .profiler = profiler,
+                            .outer = innermost,
+                            .depth = innermost != NULL ? innermost->depth + 1 : 0};
   innermost = run;
   rlo__command_log_open(&run->log);
   run->begin_seconds = rlo__clock_seconds();
@@ -44,12 +43,8 @@ static int64_t sum_bytes(const rlo_shape *const *shapes, int32_t count) {
   return bytes;
 }
 
-void rlo__profile_run_end(rlo__profile_run *run,
-                          const char *name,
-                          const char *backend_name,
-                          const rlo_shape *const *shapes,
-                          int32_t num_inputs,
-                          int32_t num_outputs) {
+void rlo__profile_run_end(rlo__profile_run *run, const char *name, const char *backend_name,
+                          const rlo_shape *const *shapes, int32_t num_inputs, int32_t num_outputs) {
   if (run->number == 0) {
     return;
   }
@@ -62,8 +57,7 @@ void rlo__profile_run_end(rlo__profile_run *run,
   if (name != NULL && atomic_load(&profiler->open) == run->number) {
     const double begin_seconds = profiler->begin_seconds;
     const rlo__profiler *before = reporting;
-    const rlo_shape *const *outputs =
-        shapes != NULL ? shapes + num_inputs : NULL;
+    const rlo_shape *const *outputs = shapes != NULL ? shapes + num_inputs : NULL;
     const bool has_events = !log->is_cut && log->count > 0;
     const rlo_profile_entry entry = {
         .struct_size = sizeof entry,
@@ -78,8 +72,7 @@ void rlo__profile_run_end(rlo__profile_run *run,
         .output_bytes = sum_bytes(outputs, num_outputs),
         .host_ns = to_nanos(end_seconds - run->begin_seconds),
         .begin_ns = to_nanos(run->begin_seconds - begin_seconds),
-        .enqueue_ns =
-            has_events ? to_nanos(log->first_seconds - begin_seconds) : 0,
+        .enqueue_ns = has_events ? to_nanos(log->first_seconds - begin_seconds) : 0,
         .events = log->events,
         .num_events = has_events ? log->count : 0,
         .is_cut = shapes == NULL || log->is_cut};
@@ -91,34 +84,24 @@ void rlo__profile_run_end(rlo__profile_run *run,
   rlo__command_log_deinit(&run->log);
 }
 
-void rlo__profile_run_end_tensors(rlo__profile_run *run,
-                                  rlo_status status,
-                                  const char *name,
-                                  const char *backend_name,
-                                  rlo_tensor *const *inputs,
-                                  int32_t num_inputs,
-                                  rlo_tensor *const *outputs,
+void rlo__profile_run_end_tensors(rlo__profile_run *run, rlo_status status, const char *name,
+                                  const char *backend_name, rlo_tensor *const *inputs,
+                                  int32_t num_inputs, rlo_tensor *const *outputs,
                                   int32_t num_outputs) {
   if (run->number == 0) {
     return;
   }
   const int32_t count = status == RLO_OK ? num_inputs + num_outputs : 0;
-  const rlo_shape **shapes =
-      rlo__alloc_array_quiet((size_t)count, sizeof(rlo_shape *));
+  const rlo_shape **shapes = rlo__alloc_array_quiet((size_t)count, sizeof(rlo_shape *));
   bool is_reported = false;
   for (int32_t n = 0; n < count; ++n) {
     rlo_tensor *tensor = n < num_inputs ? inputs[n] : outputs[n - num_inputs];
-    is_reported =
-        is_reported || (n >= num_inputs && !rlo_tensor_is_pending(tensor));
+    is_reported = is_reported || (n >= num_inputs && !rlo_tensor_is_pending(tensor));
     if (shapes != NULL) {
       shapes[n] = rlo_tensor_shape(tensor);
     }
   }
-  rlo__profile_run_end(run,
-                       is_reported ? name : NULL,
-                       backend_name,
-                       shapes,
-                       num_inputs,
+  rlo__profile_run_end(run, is_reported ? name : NULL, backend_name, shapes, num_inputs,
                        num_outputs);
   rlo__free(shapes);
 }
@@ -126,16 +109,13 @@ void rlo__profile_run_end_tensors(rlo__profile_run *run,
 /* ----------------------------------------------------------------- profiles */
 
 static rlo_status check_outside(const rlo__profiler *profiler) {
-  return reporting != profiler
-             ? RLO_OK
-             : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "a profile begins or ends within a call of its "
-                        "function");
+  return reporting != profiler ? RLO_OK
+                               : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                                          "a profile begins or ends within a call of its "
+                                          "function");
 }
 
-rlo_status rlo_profile_begin(rlo_engine *engine,
-                             rlo_profile_fn on_run,
-                             void *payload) {
+rlo_status rlo_profile_begin(rlo_engine *engine, rlo_profile_fn on_run, void *payload) {
   RLO_REQUIRE(engine, on_run);
   rlo__profiler *profiler = engine->profiler;
   RLO_TRY(check_outside(profiler));
@@ -149,8 +129,7 @@ rlo_status rlo_profile_begin(rlo_engine *engine,
   }
   rlo__mutex_unlock(&profiler->mutex);
   return is_other_open
-             ? RLO_FAIL(RLO_ALREADY_EXISTS,
-                        "a profile of the engine is open already; end it first")
+             ? RLO_FAIL(RLO_ALREADY_EXISTS, "a profile of the engine is open already; end it first")
              : RLO_OK;
 }
 
@@ -161,24 +140,19 @@ rlo_status rlo_profile_end(rlo_engine *engine) {
   rlo__mutex_lock(&profiler->mutex);
   bool is_open = atomic_exchange(&profiler->open, 0) != 0;
   rlo__mutex_unlock(&profiler->mutex);
-  return is_open ? RLO_OK
-                 : RLO_FAIL(RLO_NOT_FOUND, "no profile of the engine is open");
+  return is_open ? RLO_OK : RLO_FAIL(RLO_NOT_FOUND, "no profile of the engine is open");
 }
 
-rlo_status rlo_profile_device_time(const rlo_profile_entry *entry,
-                                   int64_t *out_begin_ns,
+rlo_status rlo_profile_device_time(const rlo_profile_entry *entry, int64_t *out_begin_ns,
                                    int64_t *out_ns) {
   RLO_REQUIRE(entry, out_begin_ns, out_ns);
   rlo__command_times times;
   if (!rlo__commands_measure(entry->events, entry->num_events, &times)) {
-    return RLO_FAIL(RLO_NOT_FOUND,
-                    "the device has not measured the %d commands of '%s'",
-                    entry->num_events,
-                    entry->name);
+    return RLO_FAIL(RLO_NOT_FOUND, "the device has not measured the %d commands of '%s'",
+                    entry->num_events, entry->name);
   }
   /* Differences of an unsigned clock, either of which may be the later. */
-  *out_begin_ns =
-      entry->enqueue_ns + (int64_t)(times.first_begin - times.first_queued);
+  *out_begin_ns = entry->enqueue_ns + (int64_t)(times.first_begin - times.first_queued);
   *out_ns = (int64_t)times.total;
   return RLO_OK;
 }

@@ -38,22 +38,14 @@ void rlo__profile_run_begin(rlo__profiler *profiler, rlo__profile_run *run);
  * @param shapes  of the inputs, then of the outputs: parts of shared shapes;
  *                NULL: there was no memory for them.
  */
-void rlo__profile_run_end(rlo__profile_run *run,
-                          const char *name,
-                          const char *backend_name,
-                          const rlo_shape *const *shapes,
-                          int32_t num_inputs,
-                          int32_t num_outputs);
+void rlo__profile_run_end(rlo__profile_run *run, const char *name, const char *backend_name,
+                          const rlo_shape *const *shapes, int32_t num_inputs, int32_t num_outputs);
 
 /** The same of a run on tensors that ended with `status`; of a failure, and of
  *  results that all are pending, nothing is reported. */
-void rlo__profile_run_end_tensors(rlo__profile_run *run,
-                                  rlo_status status,
-                                  const char *name,
-                                  const char *backend_name,
-                                  rlo_tensor *const *inputs,
-                                  int32_t num_inputs,
-                                  rlo_tensor *const *outputs,
+void rlo__profile_run_end_tensors(rlo__profile_run *run, rlo_status status, const char *name,
+                                  const char *backend_name, rlo_tensor *const *inputs,
+                                  int32_t num_inputs, rlo_tensor *const *outputs,
                                   int32_t num_outputs);
 
 #endif

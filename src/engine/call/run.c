@@ -9,21 +9,15 @@
 #include "engine/tensor/attributes.h"
 #include "relayout/xla/shape_util.h"
 
-static rlo_status check_counts(const char *kernel_name,
-                               int32_t num_inputs,
-                               int32_t capacity) {
+static rlo_status check_counts(const char *kernel_name, int32_t num_inputs, int32_t capacity) {
   if (num_inputs < 0 || capacity < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': %d inputs, and room for %d results",
-                    kernel_name,
-                    num_inputs,
-                    capacity);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': %d inputs, and room for %d results",
+                    kernel_name, num_inputs, capacity);
   }
   return RLO_OK;
 }
 
-static rlo_status check_call(const rlo__bound_kernel *bound,
-                             int32_t num_inputs,
+static rlo_status check_call(const rlo__bound_kernel *bound, int32_t num_inputs,
                              const rlo_attributes *attributes) {
   const rlo_kernel_config *config = &bound->config;
   const rlo__copy_op *op = config->run == NULL ? config->built_in : NULL;
@@ -31,62 +25,36 @@ static rlo_status check_call(const rlo__bound_kernel *bound,
   if (op != NULL) {
     return rlo__copy_op_has(op, RLO__COPY_CHECKS_ATTRIBUTES)
                ? rlo__attributes_check_items(attributes)
-               : rlo_attributes_check(attributes,
-                                      op->name,
-                                      op->kernel.attributes,
+               : rlo_attributes_check(attributes, op->name, op->kernel.attributes,
                                       op->kernel.num_attributes);
   }
   return config->attributes == NULL
              ? RLO_OK
-             : rlo_attributes_check(attributes,
-                                    config->kernel_name,
-                                    config->attributes,
+             : rlo_attributes_check(attributes, config->kernel_name, config->attributes,
                                     config->num_attributes);
 }
 
 /* --------------------------------------------------------- kernel functions */
 
-static rlo_status infer(const rlo_kernel_config *config,
-                        const rlo_shape *const *inputs,
-                        int32_t num_inputs,
-                        const rlo_attributes *attributes,
-                        rlo_shape *out_shapes,
-                        int32_t capacity,
-                        int32_t *out_count) {
-  return RLO__CALLBACK(config->infer(inputs,
-                                     num_inputs,
-                                     attributes,
-                                     out_shapes,
-                                     capacity,
-                                     out_count,
-                                     config->payload),
-                       "the inference of kernel '%s' for backend '%s'",
-                       config->kernel_name,
+static rlo_status infer(const rlo_kernel_config *config, const rlo_shape *const *inputs,
+                        int32_t num_inputs, const rlo_attributes *attributes, rlo_shape *out_shapes,
+                        int32_t capacity, int32_t *out_count) {
+  return RLO__CALLBACK(config->infer(inputs, num_inputs, attributes, out_shapes, capacity,
+                                     out_count, config->payload),
+                       "the inference of kernel '%s' for backend '%s'", config->kernel_name,
                        config->backend_name);
 }
 
 /* Infers the results. `shapes` and `shared` have `room`; the caller releases
  * what is in `shared`, also after a failure. */
-static rlo_status infer_shared(rlo__kernel_call *k,
-                               const rlo_shape *const *inputs,
-                               int32_t room,
-                               rlo_shape *shapes,
-                               const rlo_shape **shared) {
+static rlo_status infer_shared(rlo__kernel_call *k, const rlo_shape *const *inputs, int32_t room,
+                               rlo_shape *shapes, const rlo_shape **shared) {
   const rlo_kernel_config *config = &k->bound->config;
   int32_t count = 0;
-  RLO_TRY(infer(config,
-                inputs,
-                k->call.num_inputs,
-                k->call.attributes,
-                shapes,
-                room,
-                &count));
+  RLO_TRY(infer(config, inputs, k->call.num_inputs, k->call.attributes, shapes, room, &count));
   if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' infers %d results; 1 to %d are possible",
-                    config->kernel_name,
-                    count,
-                    RLO_MAX_KERNEL_OUTPUTS);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' infers %d results; 1 to %d are possible",
+                    config->kernel_name, count, RLO_MAX_KERNEL_OUTPUTS);
   }
   RLO_TRY(rlo__kernel_call_set_count(k, count));
   for (int32_t n = 0; n < count; ++n) {
@@ -101,8 +69,7 @@ static rlo_status infer_shared(rlo__kernel_call *k,
 static rlo_status bring_inputs(const rlo__kernel_call *k) {
   for (int32_t n = 0; n < k->call.num_inputs; ++n) {
     rlo__allocation *allocation = NULL;
-    RLO_TRY(
-        rlo__tensor_need(k->call.inputs[n], k->bound->instance, &allocation));
+    RLO_TRY(rlo__tensor_need(k->call.inputs[n], k->bound->instance, &allocation));
     rlo__allocation_release(allocation);
   }
   return RLO_OK;
@@ -111,18 +78,14 @@ static rlo_status bring_inputs(const rlo__kernel_call *k) {
 static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
   rlo_tensor **output = &k->call.outputs[index];
   if (*output == NULL || (*output)->engine != k->call.engine) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' left output %d %s",
-                    k->call.kernel_name,
-                    index,
-                    *output == NULL ? "unwritten" : "to another engine");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' left output %d %s", k->call.kernel_name,
+                    index, *output == NULL ? "unwritten" : "to another engine");
   }
   if (rlo_tensor_shape(*output) != k->call.output_shapes[index]) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' wrote output %d in another shape than it "
                     "inferred",
-                    k->call.kernel_name,
-                    index);
+                    k->call.kernel_name, index);
   }
   for (int32_t n = 0; n < k->call.num_inputs; ++n) {
     if (k->call.inputs[n] == *output) {
@@ -136,10 +99,9 @@ static rlo_status call_function(rlo__kernel_call *k) {
   const rlo_kernel_config *config = &k->bound->config;
   RLO_TRY(bring_inputs(k));
   rlo__recorder_enter();
-  rlo_status status = RLO__CALLBACK(config->run(&k->call, config->payload),
-                                    "kernel '%s' for backend '%s'",
-                                    config->kernel_name,
-                                    config->backend_name);
+  rlo_status status =
+      RLO__CALLBACK(config->run(&k->call, config->payload), "kernel '%s' for backend '%s'",
+                    config->kernel_name, config->backend_name);
   rlo__recorder_leave();
   for (int32_t n = 0; n < k->call.num_outputs && status == RLO_OK; ++n) {
     status = check_output(k, n);
@@ -150,15 +112,11 @@ static rlo_status call_function(rlo__kernel_call *k) {
 static rlo_status run_function(rlo__kernel_call *k) {
   const size_t num_inputs = (size_t)k->call.num_inputs;
   /* More results than the caller has room for are a failure. */
-  const int32_t room = k->capacity < RLO_MAX_KERNEL_OUTPUTS
-                           ? k->capacity
-                           : RLO_MAX_KERNEL_OUTPUTS;
+  const int32_t room = k->capacity < RLO_MAX_KERNEL_OUTPUTS ? k->capacity : RLO_MAX_KERNEL_OUTPUTS;
   /* The shapes of the inputs, then the shared ones of the results. */
-  const rlo_shape **lists =
-      rlo__alloc_array(num_inputs + (size_t)room, sizeof(rlo_shape *));
+  const rlo_shape **lists = rlo__alloc_array(num_inputs + (size_t)room, sizeof(rlo_shape *));
   /* One at least, for a function that looks at no capacity. */
-  rlo_shape *shapes =
-      rlo__alloc_array(room > 0 ? (size_t)room : 1, sizeof *shapes);
+  rlo_shape *shapes = rlo__alloc_array(room > 0 ? (size_t)room : 1, sizeof *shapes);
   rlo_status status = RLO_OUT_OF_MEMORY;
   if (lists != NULL && shapes != NULL) {
     for (size_t n = 0; n < num_inputs; ++n) {
@@ -171,9 +129,8 @@ static rlo_status run_function(rlo__kernel_call *k) {
     status = call_function(k);
   }
   for (int32_t n = 0; lists != NULL && n < room; ++n) {
-    rlo__shared_shape_release(
-        k->call.engine->shapes,
-        rlo__shared_shape_of(lists[num_inputs + (size_t)n]));
+    rlo__shared_shape_release(k->call.engine->shapes,
+                              rlo__shared_shape_of(lists[num_inputs + (size_t)n]));
   }
   rlo__free(shapes);
   rlo__free(lists);
@@ -186,27 +143,20 @@ static rlo_status run_checked(rlo__kernel_call *k) {
   const rlo_kernel_call *call = &k->call;
   int64_t before = rlo__tensor_balance();
   RLO_TRY(check_call(k->bound, call->num_inputs, call->attributes));
-  RLO_TRY(rlo__kernel_check_inputs(
-      &k->bound->config, call->engine, call->inputs, call->num_inputs));
-  RLO_TRY(k->bound->config.run == NULL ? rlo__kernel_call_run_copy(k)
-                                       : run_function(k));
+  RLO_TRY(
+      rlo__kernel_check_inputs(&k->bound->config, call->engine, call->inputs, call->num_inputs));
+  RLO_TRY(k->bound->config.run == NULL ? rlo__kernel_call_run_copy(k) : run_function(k));
   int64_t leaked = rlo__tensor_balance() - before - call->num_outputs;
   if (call->engine->options.checks_leaks && leaked > 0) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "kernel '%s' for backend '%s' has leaked %lld tensors",
-                    call->kernel_name,
-                    call->backend_name,
-                    (long long)leaked);
+    return RLO_FAIL(RLO_INTERNAL, "kernel '%s' for backend '%s' has leaked %lld tensors",
+                    call->kernel_name, call->backend_name, (long long)leaked);
   }
-  return rlo__recorder_notify(
-      &(rlo__record){.call = call, .config = &k->bound->config});
+  return rlo__recorder_notify(&(rlo__record){.call = call, .config = &k->bound->config});
 }
 
 /* Puts named inputs into their places. */
-static rlo_status place_inputs(const rlo_kernel_config *config,
-                               const rlo_named_tensor *inputs,
-                               int32_t num_inputs,
-                               rlo_tensor **out_tensors) {
+static rlo_status place_inputs(const rlo_kernel_config *config, const rlo_named_tensor *inputs,
+                               int32_t num_inputs, rlo_tensor **out_tensors) {
   const char *few_names[8];
   int32_t few_places[8];
   const char **names = RLO__SMALL_ARRAY(few_names, (size_t)num_inputs);
@@ -229,8 +179,7 @@ fail:
 }
 
 /* Runs a call and hands its results out. */
-static rlo_status run_and_hand_out(rlo__kernel_call *k,
-                                   rlo_tensor **out_tensors,
+static rlo_status run_and_hand_out(rlo__kernel_call *k, rlo_tensor **out_tensors,
                                    const int32_t *out_count) {
   const rlo_kernel_call *call = &k->call;
   RLO_TRY(run_checked(k));
@@ -238,18 +187,13 @@ static rlo_status run_and_hand_out(rlo__kernel_call *k,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' has %d results, not %d, and there is no "
                     "place for that number",
-                    call->kernel_name,
-                    call->num_outputs,
-                    k->capacity);
+                    call->kernel_name, call->num_outputs, k->capacity);
   }
-  return rlo__scope_hand_out(
-      call->engine, call->outputs, call->num_outputs, out_tensors);
+  return rlo__scope_hand_out(call->engine, call->outputs, call->num_outputs, out_tensors);
 }
 
 /* Runs a bound call whose inputs are in their places. */
-static rlo_status run_bound(rlo__kernel_call *k,
-                            rlo_tensor **out_tensors,
-                            int32_t *out_count) {
+static rlo_status run_bound(rlo__kernel_call *k, rlo_tensor **out_tensors, int32_t *out_count) {
   rlo_tensor *few[4];
   rlo_kernel_call *call = &k->call;
   call->outputs = RLO__SMALL_ARRAY(few, (size_t)k->capacity);
@@ -260,16 +204,9 @@ static rlo_status run_bound(rlo__kernel_call *k,
   rlo__profile_run_begin(call->engine->profiler, &run);
   rlo__scope_enter();
   rlo_status status = run_and_hand_out(k, out_tensors, out_count);
-  rlo__profile_run_end_tensors(&run,
-                               status,
-                               call->kernel_name,
-                               call->backend_name,
-                               call->inputs,
-                               call->num_inputs,
-                               out_tensors,
-                               call->num_outputs);
-  if (out_count != NULL &&
-      (status == RLO_OK || call->num_outputs > k->capacity)) {
+  rlo__profile_run_end_tensors(&run, status, call->kernel_name, call->backend_name, call->inputs,
+                               call->num_inputs, out_tensors, call->num_outputs);
+  if (out_count != NULL && (status == RLO_OK || call->num_outputs > k->capacity)) {
     *out_count = call->num_outputs;
   }
   for (int32_t n = 0; n < call->num_outputs && n < k->capacity; ++n) {
@@ -281,29 +218,22 @@ static rlo_status run_bound(rlo__kernel_call *k,
 }
 
 /* Runs a kernel on `inputs`, or on those that are named. */
-static rlo_status run(rlo_engine *engine,
-                      const char *kernel_name,
-                      const rlo_named_tensor *named,
-                      rlo_tensor *const *inputs,
-                      int32_t num_inputs,
-                      const rlo_attributes *attributes,
-                      rlo_tensor **out_tensors,
-                      int32_t capacity,
+static rlo_status run(rlo_engine *engine, const char *kernel_name, const rlo_named_tensor *named,
+                      rlo_tensor *const *inputs, int32_t num_inputs,
+                      const rlo_attributes *attributes, rlo_tensor **out_tensors, int32_t capacity,
                       int32_t *out_count) {
   rlo_tensor *few[8];
   rlo_tensor **placed = NULL;
   rlo__bound_kernel *bound = NULL;
   bool is_fallback = false;
   RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
-  RLO_TRY(
-      rlo__kernel_bind(engine->registry, kernel_name, &bound, &is_fallback));
+  RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &bound, &is_fallback));
   const rlo_kernel_config *config = &bound->config;
   rlo_status status = RLO_OK;
   if (named != NULL) {
     placed = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
-    RLO_TRY_GOTO(placed == NULL
-                     ? RLO_OUT_OF_MEMORY
-                     : place_inputs(config, named, num_inputs, placed));
+    RLO_TRY_GOTO(placed == NULL ? RLO_OUT_OF_MEMORY
+                                : place_inputs(config, named, num_inputs, placed));
   }
   rlo__kernel_call k = {.call = {.engine = engine,
                                  .kernel_name = config->kernel_name,
@@ -325,56 +255,30 @@ fail:
   return status;
 }
 
-rlo_status rlo_run_kernel(rlo_engine *engine,
-                          const char *kernel_name,
-                          rlo_tensor *const *inputs,
-                          int32_t num_inputs,
-                          const rlo_attributes *attributes,
-                          rlo_tensor **out_tensors,
-                          int32_t capacity,
-                          int32_t *out_count) {
+rlo_status rlo_run_kernel(rlo_engine *engine, const char *kernel_name, rlo_tensor *const *inputs,
+                          int32_t num_inputs, const rlo_attributes *attributes,
+                          rlo_tensor **out_tensors, int32_t capacity, int32_t *out_count) {
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
-  return run(engine,
-             kernel_name,
-             NULL,
-             inputs,
-             num_inputs,
-             attributes,
-             out_tensors,
-             capacity,
+  return run(engine, kernel_name, NULL, inputs, num_inputs, attributes, out_tensors, capacity,
              out_count);
 }
 
-rlo_status rlo_run_kernel_named(rlo_engine *engine,
-                                const char *kernel_name,
-                                const rlo_named_tensor *inputs,
-                                int32_t num_inputs,
-                                const rlo_attributes *attributes,
-                                rlo_tensor **out_tensors,
-                                int32_t capacity,
-                                int32_t *out_count) {
+rlo_status rlo_run_kernel_named(rlo_engine *engine, const char *kernel_name,
+                                const rlo_named_tensor *inputs, int32_t num_inputs,
+                                const rlo_attributes *attributes, rlo_tensor **out_tensors,
+                                int32_t capacity, int32_t *out_count) {
   static const rlo_named_tensor none;
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
-  return run(engine,
-             kernel_name,
-             inputs != NULL ? inputs : &none,
-             NULL,
-             num_inputs,
-             attributes,
-             out_tensors,
-             capacity,
-             out_count);
+  return run(engine, kernel_name, inputs != NULL ? inputs : &none, NULL, num_inputs, attributes,
+             out_tensors, capacity, out_count);
 }
 
-rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
-                                   const char *kernel_name,
-                                   const char *const *names,
-                                   int32_t count,
-                                   int32_t *out_places) {
+rlo_status rlo_kernel_place_inputs(rlo_engine *engine, const char *kernel_name,
+                                   const char *const *names, int32_t count, int32_t *out_places) {
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(names, count);
   RLO_REQUIRE_LIST(out_places, count);
@@ -383,10 +287,8 @@ rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
   rlo__bound_kernel *bound = NULL;
   RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &bound, NULL));
   int32_t *places = RLO__SMALL_ARRAY(few, (size_t)count);
-  rlo_status status =
-      places == NULL
-          ? RLO_OUT_OF_MEMORY
-          : rlo__input_names_place(&bound->config, names, count, places);
+  rlo_status status = places == NULL ? RLO_OUT_OF_MEMORY
+                                     : rlo__input_names_place(&bound->config, names, count, places);
   for (int32_t n = 0; n < count && status == RLO_OK; ++n) {
     out_places[n] = places[n];
   }
@@ -399,13 +301,9 @@ rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
 
 /* Finds the kernel of a call of which only the shapes are known, and checks the
  * call. The caller releases the kernel. */
-static rlo_status bind_shapes(rlo_engine *engine,
-                              const char *kernel_name,
-                              const rlo_shape *const *inputs,
-                              int32_t num_inputs,
-                              int32_t capacity,
-                              const rlo_attributes *attributes,
-                              rlo__bound_kernel **out_bound) {
+static rlo_status bind_shapes(rlo_engine *engine, const char *kernel_name,
+                              const rlo_shape *const *inputs, int32_t num_inputs, int32_t capacity,
+                              const rlo_attributes *attributes, rlo__bound_kernel **out_bound) {
   RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
   RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, out_bound, NULL));
   const rlo_kernel_config *config = &(*out_bound)->config;
@@ -413,12 +311,8 @@ static rlo_status bind_shapes(rlo_engine *engine,
   for (int32_t n = 0; n < num_inputs && status == RLO_OK; ++n) {
     if (inputs[n] == NULL) {
       status = RLO_FAIL(
-          RLO_INVALID_ARGUMENT,
-          "kernel '%s': %s is NULL",
-          config->kernel_name,
-          rlo__input_text_of(
-              config->input_names, config->num_input_names, num_inputs, n)
-              .text);
+          RLO_INVALID_ARGUMENT, "kernel '%s': %s is NULL", config->kernel_name,
+          rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text);
     }
   }
   if (status != RLO_OK) {
@@ -427,46 +321,31 @@ static rlo_status bind_shapes(rlo_engine *engine,
   return status;
 }
 
-rlo_status rlo_infer_kernel(rlo_engine *engine,
-                            const char *kernel_name,
-                            const rlo_shape *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_attributes *attributes,
-                            rlo_shape *out_shapes,
-                            int32_t capacity,
-                            int32_t *out_count) {
+rlo_status rlo_infer_kernel(rlo_engine *engine, const char *kernel_name,
+                            const rlo_shape *const *inputs, int32_t num_inputs,
+                            const rlo_attributes *attributes, rlo_shape *out_shapes,
+                            int32_t capacity, int32_t *out_count) {
   RLO_REQUIRE(engine, kernel_name, out_count);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_shapes, capacity);
   rlo__bound_kernel *bound = NULL;
-  RLO_TRY(bind_shapes(
-      engine, kernel_name, inputs, num_inputs, capacity, attributes, &bound));
-  rlo_status status = infer(&bound->config,
-                            inputs,
-                            num_inputs,
-                            attributes,
-                            out_shapes,
-                            capacity,
-                            out_count);
+  RLO_TRY(bind_shapes(engine, kernel_name, inputs, num_inputs, capacity, attributes, &bound));
+  rlo_status status =
+      infer(&bound->config, inputs, num_inputs, attributes, out_shapes, capacity, out_count);
   rlo__bound_kernel_release(bound);
   return status;
 }
 
 /* Lowers a result of a checked call. */
-static rlo_status lower(const rlo__bound_kernel *bound,
-                        const rlo_shape *const *inputs,
-                        int32_t num_inputs,
-                        const rlo_attributes *attributes,
-                        int32_t output,
-                        const rlo_shape *dst,
-                        rlo_problem_list **out_problems) {
+static rlo_status lower(const rlo__bound_kernel *bound, const rlo_shape *const *inputs,
+                        int32_t num_inputs, const rlo_attributes *attributes, int32_t output,
+                        const rlo_shape *dst, rlo_problem_list **out_problems) {
   const rlo_kernel_config *config = &bound->config;
   if (bound->config.run != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel '%s' for backend '%s' is a function of the user's, "
                     "which has no problems",
-                    config->kernel_name,
-                    config->backend_name);
+                    config->kernel_name, config->backend_name);
   }
   const rlo__copy_op *op = config->built_in;
   if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
@@ -479,10 +358,7 @@ static rlo_status lower(const rlo__bound_kernel *bound,
   int32_t count = 0;
   RLO_TRY(rlo__copy_op_count(&call, &count));
   if (output < 0 || output >= count) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s: there is no result %d; it has %d",
-                    op->name,
-                    output,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s: there is no result %d; it has %d", op->name, output,
                     count);
   }
   rlo_shape shape;
@@ -491,28 +367,20 @@ static rlo_status lower(const rlo__bound_kernel *bound,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: the destination has another type or other dimensions "
                     "than result %d",
-                    op->name,
-                    output);
+                    op->name, output);
   }
-  return rlo__copy_op_lower(
-      &call, output, dst != NULL ? dst : &shape, out_problems, NULL);
+  return rlo__copy_op_lower(&call, output, dst != NULL ? dst : &shape, out_problems, NULL);
 }
 
-rlo_status rlo_lower_kernel(rlo_engine *engine,
-                            const char *kernel_name,
-                            const rlo_shape *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_attributes *attributes,
-                            int32_t output,
-                            const rlo_shape *dst,
+rlo_status rlo_lower_kernel(rlo_engine *engine, const char *kernel_name,
+                            const rlo_shape *const *inputs, int32_t num_inputs,
+                            const rlo_attributes *attributes, int32_t output, const rlo_shape *dst,
                             rlo_problem_list **out_problems) {
   RLO_REQUIRE(engine, kernel_name, out_problems);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   rlo__bound_kernel *bound = NULL;
-  RLO_TRY(bind_shapes(
-      engine, kernel_name, inputs, num_inputs, 1, attributes, &bound));
-  rlo_status status =
-      lower(bound, inputs, num_inputs, attributes, output, dst, out_problems);
+  RLO_TRY(bind_shapes(engine, kernel_name, inputs, num_inputs, 1, attributes, &bound));
+  rlo_status status = lower(bound, inputs, num_inputs, attributes, output, dst, out_problems);
   rlo__bound_kernel_release(bound);
   return status;
 }

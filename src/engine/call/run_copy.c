@@ -53,14 +53,10 @@ static void keep_value_bits(rlo_dtype dtype, uint8_t bits[16]) {
   }
 }
 
-static rlo_status take_value(const rlo__kernel_call *k,
-                             const rlo__copy_op *op,
-                             with_value *out) {
+static rlo_status take_value(const rlo__kernel_call *k, const rlo__copy_op *op, with_value *out) {
   rlo_tensor *value = k->call.inputs[1];
   uint8_t bytes[16] = {0};
-  RLO_TRY(rlo__copy_op_check_value(op,
-                                   rlo_tensor_shape(k->call.inputs[0]),
-                                   rlo_tensor_shape(value),
+  RLO_TRY(rlo__copy_op_check_value(op, rlo_tensor_shape(k->call.inputs[0]), rlo_tensor_shape(value),
                                    k->call.attributes));
   RLO_TRY(read_element(value, bytes));
   keep_value_bits(rlo_tensor_shape(value)->dtype, bytes);
@@ -76,11 +72,8 @@ static rlo_status take_value(const rlo__kernel_call *k,
   return RLO_OK;
 }
 
-static rlo_status get_plan(const rlo__kernel_call *k,
-                           const rlo__copy_op *op,
-                           int32_t num_inputs,
-                           const rlo_attributes *attributes,
-                           rlo__call_plan **out_plan) {
+static rlo_status get_plan(const rlo__kernel_call *k, const rlo__copy_op *op, int32_t num_inputs,
+                           const rlo_attributes *attributes, rlo__call_plan **out_plan) {
   const rlo_shape *few[8];
   const rlo_shape **shapes = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
   if (shapes == NULL) {
@@ -90,19 +83,14 @@ static rlo_status get_plan(const rlo__kernel_call *k,
     shapes[n] = &k->call.inputs[n]->shape->shape;
   }
   rlo_status status =
-      rlo__call_plan_get(k->call.engine->plans,
-                         k->bound->instance,
-                         &(rlo__copy_call){op, shapes, num_inputs, attributes},
-                         out_plan);
+      rlo__call_plan_get(k->call.engine->plans, k->bound->instance,
+                         &(rlo__copy_call){op, shapes, num_inputs, attributes}, out_plan);
   rlo__small_array_free(shapes, few);
   return status;
 }
 
-static rlo_status make_result(const rlo__kernel_call *k,
-                              rlo__call_plan *plan,
-                              int32_t output,
-                              int32_t num_inputs,
-                              rlo_tensor **out_tensor) {
+static rlo_status make_result(const rlo__kernel_call *k, rlo__call_plan *plan, int32_t output,
+                              int32_t num_inputs, rlo_tensor **out_tensor) {
   rlo_engine *engine = k->call.engine;
   rlo_tensor *const *inputs = k->call.inputs;
   const rlo__call_plan_output *result = &plan->outputs[output];
@@ -116,11 +104,9 @@ static rlo_status make_result(const rlo__kernel_call *k,
     RLO_TRY(rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
     rlo__engine_count(engine, RLO__COUNT_PENDING, 1);
   } else {
-    RLO_TRY(rlo__call_plan_run_or_fall_back(
-        plan, output, inputs, num_inputs, &allocation));
+    RLO_TRY(rlo__call_plan_run_or_fall_back(plan, output, inputs, num_inputs, &allocation));
   }
-  return rlo__tensor_create(
-      engine, result->shape, allocation, pending, out_tensor);
+  return rlo__tensor_create(engine, result->shape, allocation, pending, out_tensor);
 }
 
 rlo_status rlo__kernel_call_run_copy(rlo__kernel_call *k) {
@@ -147,25 +133,19 @@ fail:
 
 /* ------------------------------------------------------------------- chains */
 
-static rlo_status check_operands(const rlo_engine *engine,
-                                 const rlo_chain *chain,
-                                 rlo_tensor *const *inputs,
-                                 int32_t num_inputs) {
+static rlo_status check_operands(const rlo_engine *engine, const rlo_chain *chain,
+                                 rlo_tensor *const *inputs, int32_t num_inputs) {
   if (num_inputs != rlo_chain_num_operands(chain)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%d inputs for a chain of %d operands",
-                    num_inputs,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d inputs for a chain of %d operands", num_inputs,
                     rlo_chain_num_operands(chain));
   }
   for (int32_t n = 0; n < num_inputs; ++n) {
     RLO_TRY(rlo__tensor_check(inputs[n], engine, "input", n));
-    if (!rlo_shape_equal(rlo_tensor_shape(inputs[n]),
-                         rlo_chain_operand(chain, n))) {
+    if (!rlo_shape_equal(rlo_tensor_shape(inputs[n]), rlo_chain_operand(chain, n))) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "input %d has another shape or layout than operand %d of "
                       "the chain",
-                      n,
-                      n);
+                      n, n);
     }
   }
   return RLO_OK;
@@ -173,29 +153,21 @@ static rlo_status check_operands(const rlo_engine *engine,
 
 /* Runs a checked chain; the caller releases the instance, also after a failure.
  */
-static rlo_status run_chain(rlo_engine *engine,
-                            const rlo_chain *chain,
-                            rlo_tensor *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_shape *out_shape,
-                            rlo__backend_instance **instance,
-                            rlo_tensor **out_tensor) {
+static rlo_status run_chain(rlo_engine *engine, const rlo_chain *chain, rlo_tensor *const *inputs,
+                            int32_t num_inputs, const rlo_shape *out_shape,
+                            rlo__backend_instance **instance, rlo_tensor **out_tensor) {
   rlo__shared_shape *shape = NULL;
   rlo__call_plan *plan = NULL;
   rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__backend_get(engine->registry, NULL, instance));
   RLO_TRY_GOTO(rlo__shape_table_get(
-      engine->shapes,
-      out_shape != NULL ? out_shape : rlo_chain_shape(chain),
-      &shape));
+      engine->shapes, out_shape != NULL ? out_shape : rlo_chain_shape(chain), &shape));
   do {
-    status = rlo__call_plan_create_chain(
-        engine->plans, *instance, NULL, chain, shape, &plan);
+    status = rlo__call_plan_create_chain(engine->plans, *instance, NULL, chain, shape, &plan);
   } while (rlo__fall_back(engine, status, instance));
   RLO_TRY_GOTO(status);
-  RLO_TRY_GOTO(
-      rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
+  RLO_TRY_GOTO(rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
   status = rlo__tensor_create_for_caller(engine, shape, allocation, out_tensor);
 fail:
   rlo__call_plan_release(plan);
@@ -203,28 +175,18 @@ fail:
   return status;
 }
 
-rlo_status rlo_run_chain(rlo_engine *engine,
-                         const rlo_chain *chain,
-                         rlo_tensor *const *inputs,
-                         int32_t num_inputs,
-                         const rlo_shape *out_shape,
-                         rlo_tensor **out_tensor) {
+rlo_status rlo_run_chain(rlo_engine *engine, const rlo_chain *chain, rlo_tensor *const *inputs,
+                         int32_t num_inputs, const rlo_shape *out_shape, rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, chain, out_tensor);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_TRY(check_operands(engine, chain, inputs, num_inputs));
   rlo__backend_instance *instance = NULL;
   rlo__profile_run run;
   rlo__profile_run_begin(engine->profiler, &run);
-  rlo_status status = run_chain(
-      engine, chain, inputs, num_inputs, out_shape, &instance, out_tensor);
-  rlo__profile_run_end_tensors(&run,
-                               status,
-                               "chain",
-                               instance != NULL ? instance->name : NULL,
-                               inputs,
-                               num_inputs,
-                               out_tensor,
-                               1);
+  rlo_status status =
+      run_chain(engine, chain, inputs, num_inputs, out_shape, &instance, out_tensor);
+  rlo__profile_run_end_tensors(&run, status, "chain", instance != NULL ? instance->name : NULL,
+                               inputs, num_inputs, out_tensor, 1);
   rlo__backend_instance_release(instance);
   return status;
 }

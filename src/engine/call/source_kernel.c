@@ -27,28 +27,21 @@ typedef struct draft {
 } draft;
 
 /* Reads a payload, which may be that of an older header. */
-static rlo_status read_kernel(const rlo_kernel_call *call,
-                              const rlo_source_kernel *payload,
+static rlo_status read_kernel(const rlo_kernel_call *call, const rlo_source_kernel *payload,
                               rlo_source_kernel *kernel) {
   memset(kernel, 0, sizeof *kernel);
-  if (rlo__options_read("payload",
-                        "sizeof(rlo_source_kernel)",
-                        payload,
-                        kernel,
-                        sizeof *kernel) != RLO_OK ||
-      kernel->source == NULL || kernel->function == NULL ||
-      kernel->num_arguments < 0 ||
+  if (rlo__options_read("payload", "sizeof(rlo_source_kernel)", payload, kernel, sizeof *kernel) !=
+          RLO_OK ||
+      kernel->source == NULL || kernel->function == NULL || kernel->num_arguments < 0 ||
       (kernel->num_arguments > 0 && kernel->arguments == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the payload of kernel '%s' is no rlo_source_kernel",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the payload of kernel '%s' is no rlo_source_kernel",
                     call->kernel_name);
   }
   const rlo__kernel_call *k = (const rlo__kernel_call *)call;
   const rlo__place *place = rlo__backend_place(k->bound->instance);
   if (place == NULL || place->context == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' is OpenCL C and backend '%s' does not run it",
-                    call->kernel_name,
+                    "kernel '%s' is OpenCL C and backend '%s' does not run it", call->kernel_name,
                     call->backend_name);
   }
   return RLO_OK;
@@ -59,14 +52,10 @@ static rlo__memory *memory_of(const draft *d, int32_t index) {
 }
 
 /* Sets an argument to the bytes of a value. */
-static rlo_status set_value(draft *d,
-                            int32_t index,
-                            rlo__parameter_kind kind,
-                            const void *value,
+static rlo_status set_value(draft *d, int32_t index, rlo__parameter_kind kind, const void *value,
                             size_t bytes) {
   memcpy(&d->scalars[index], value, bytes);
-  d->values[index] = (rlo__source_value){
-      .kind = kind, .value = &d->scalars[index], .bytes = bytes};
+  d->values[index] = (rlo__source_value){.kind = kind, .value = &d->scalars[index], .bytes = bytes};
   return RLO_OK;
 }
 
@@ -85,52 +74,37 @@ static bool knows_offset(const rlo_source_kernel *kernel, int32_t index) {
   return false;
 }
 
-static rlo_status set_tensor(draft *d,
-                             const rlo_source_argument *argument,
-                             int32_t index) {
+static rlo_status set_tensor(draft *d, const rlo_source_argument *argument, int32_t index) {
   const rlo_kernel_call *call = &d->call->call;
-  bool is_output = argument->kind == RLO_SOURCE_OUTPUT ||
-                   argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS;
+  bool is_output =
+      argument->kind == RLO_SOURCE_OUTPUT || argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS;
   int32_t limit = is_output ? call->num_outputs : call->num_inputs;
   if (argument->index < 0 || argument->index >= limit) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': argument %d is for %s %d; there are %d",
-                    call->kernel_name,
-                    index,
-                    is_output ? "output" : "input",
-                    argument->index,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': argument %d is for %s %d; there are %d",
+                    call->kernel_name, index, is_output ? "output" : "input", argument->index,
                     limit);
   }
-  if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS ||
-      argument->kind == RLO_SOURCE_INPUT_ELEMENTS) {
-    const cl_long elements =
-        is_output ? count_elements(call, argument->index)
-                  : call->inputs[argument->index]->shape->elements;
+  if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS || argument->kind == RLO_SOURCE_INPUT_ELEMENTS) {
+    const cl_long elements = is_output ? count_elements(call, argument->index)
+                                       : call->inputs[argument->index]->shape->elements;
     return set_value(d, index, RLO__PARAMETER_LONG, &elements, sizeof elements);
   }
-  const rlo__memory *memory =
-      memory_of(d, argument->index + (is_output ? call->num_inputs : 0));
-  const cl_ulong offset_bytes =
-      memory != NULL ? (cl_ulong)memory->offset_bytes : 0;
+  const rlo__memory *memory = memory_of(d, argument->index + (is_output ? call->num_inputs : 0));
+  const cl_ulong offset_bytes = memory != NULL ? (cl_ulong)memory->offset_bytes : 0;
   if (argument->kind == RLO_SOURCE_INPUT_OFFSET) {
-    return set_value(
-        d, index, RLO__PARAMETER_LONG, &offset_bytes, sizeof offset_bytes);
+    return set_value(d, index, RLO__PARAMETER_LONG, &offset_bytes, sizeof offset_bytes);
   }
-  if (!is_output && offset_bytes != 0 &&
-      !knows_offset(d->kernel, argument->index)) {
+  if (!is_output && offset_bytes != 0 && !knows_offset(d->kernel, argument->index)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s': %s begins %lld bytes into its buffer, and no "
                     "argument holds that offset",
                     call->kernel_name,
-                    rlo__input_text_of(call->input_names,
-                                       call->num_input_names,
-                                       call->num_inputs,
+                    rlo__input_text_of(call->input_names, call->num_input_names, call->num_inputs,
                                        argument->index)
                         .text,
                     (long long)offset_bytes);
   }
-  d->values[index].kind =
-      is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
+  d->values[index].kind = is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
   if (memory != NULL) {
     d->values[index].buffer = memory->buffer;
     RLO_TRY(rlo__memory_check_commands(memory));
@@ -140,18 +114,14 @@ static rlo_status set_tensor(draft *d,
   return RLO_OK;
 }
 
-static rlo_status set_attribute(draft *d,
-                                const rlo_source_argument *argument,
-                                int32_t index) {
+static rlo_status set_attribute(draft *d, const rlo_source_argument *argument, int32_t index) {
   const rlo_kernel_call *call = &d->call->call;
   int64_t integer = 0;
   double real = 0.0;
   if (argument->kind == RLO_SOURCE_LONG || argument->kind == RLO_SOURCE_INT) {
-    RLO_TRY(rlo_attributes_get_i64(
-        call->attributes, argument->attribute, &integer));
+    RLO_TRY(rlo_attributes_get_i64(call->attributes, argument->attribute, &integer));
   } else {
-    RLO_TRY(
-        rlo_attributes_get_f64(call->attributes, argument->attribute, &real));
+    RLO_TRY(rlo_attributes_get_f64(call->attributes, argument->attribute, &real));
   }
   if (argument->kind == RLO_SOURCE_LONG) {
     return set_value(d, index, RLO__PARAMETER_LONG, &integer, sizeof integer);
@@ -163,25 +133,14 @@ static rlo_status set_attribute(draft *d,
   const cl_float narrow = (cl_float)real;
   if (narrow_integer != integer || (isfinite(real) && !isfinite(narrow))) {
     return argument->kind == RLO_SOURCE_INT
-               ? RLO_FAIL(RLO_OUT_OF_RANGE,
-                          "kernel '%s': attribute '%s' is %lld, beyond an int",
-                          call->kernel_name,
-                          argument->attribute,
-                          (long long)integer)
-               : RLO_FAIL(RLO_OUT_OF_RANGE,
-                          "kernel '%s': attribute '%s' is %g, beyond a float",
-                          call->kernel_name,
-                          argument->attribute,
-                          real);
+               ? RLO_FAIL(RLO_OUT_OF_RANGE, "kernel '%s': attribute '%s' is %lld, beyond an int",
+                          call->kernel_name, argument->attribute, (long long)integer)
+               : RLO_FAIL(RLO_OUT_OF_RANGE, "kernel '%s': attribute '%s' is %g, beyond a float",
+                          call->kernel_name, argument->attribute, real);
   }
   return argument->kind == RLO_SOURCE_INT
-             ? set_value(d,
-                         index,
-                         RLO__PARAMETER_INT,
-                         &narrow_integer,
-                         sizeof narrow_integer)
-             : set_value(
-                   d, index, RLO__PARAMETER_FLOAT, &narrow, sizeof narrow);
+             ? set_value(d, index, RLO__PARAMETER_INT, &narrow_integer, sizeof narrow_integer)
+             : set_value(d, index, RLO__PARAMETER_FLOAT, &narrow, sizeof narrow);
 }
 
 static rlo_status set_argument(draft *d, int32_t index) {
@@ -199,11 +158,8 @@ static rlo_status set_argument(draft *d, int32_t index) {
     case RLO_SOURCE_DOUBLE:
       return set_attribute(d, argument, index);
   }
-  return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "kernel '%s': argument %d is of no known kind (%d)",
-                  d->call->call.kernel_name,
-                  index,
-                  (int)argument->kind);
+  return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': argument %d is of no known kind (%d)",
+                  d->call->call.kernel_name, index, (int)argument->kind);
 }
 
 static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
@@ -218,8 +174,7 @@ static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
     is_whole = out_range->global_size[k] > 0;
   }
   return is_whole ? RLO_OK
-                  : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                             "kernel '%s': its range is one of nothing",
+                  : RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': its range is one of nothing",
                              d->call->call.kernel_name);
 }
 
@@ -231,8 +186,7 @@ static rlo_status collect_allocations(draft *d, rlo_kernel_call *call) {
     if (tensor == NULL) {
       RLO_TRY(rlo_kernel_output(call, n - num_inputs, &tensor));
     }
-    RLO_TRY(
-        rlo__tensor_need(tensor, d->call->bound->instance, &d->allocations[n]));
+    RLO_TRY(rlo__tensor_need(tensor, d->call->bound->instance, &d->allocations[n]));
   }
   return RLO_OK;
 }
@@ -247,20 +201,16 @@ static rlo_status launch(draft *d) {
   const rlo__source_launch what = {
       .source = d->kernel->source,
       .function = d->kernel->function,
-      .options = d->kernel->build_options != NULL ? d->kernel->build_options
-                                                  : "-cl-std=CL1.2",
+      .options = d->kernel->build_options != NULL ? d->kernel->build_options : "-cl-std=CL1.2",
       .arguments = d->values,
       .num_arguments = d->kernel->num_arguments,
       .work_dim = (cl_uint)range.work_dim,
-      .global_size = {range.global_size[0],
-                      range.global_size[1],
-                      range.global_size[2]},
-      .local_size = {
-          range.local_size[0], range.local_size[1], range.local_size[2]}};
+      .global_size = {range.global_size[0], range.global_size[1], range.global_size[2]},
+      .local_size = {range.local_size[0], range.local_size[1], range.local_size[2]}};
   const rlo__place *place = d->call->bound->instance->self;
   cl_event event = NULL;
-  rlo_status status = rlo__source_launch_enqueue(
-      place->context, place->queue, &what, d->num_waits, d->waits, &event);
+  rlo_status status = rlo__source_launch_enqueue(place->context, place->queue, &what, d->num_waits,
+                                                 d->waits, &event);
   for (int32_t n = 0; status == RLO_OK && n < call->num_outputs; ++n) {
     rlo__memory *output = memory_of(d, call->num_inputs + n);
     if (output != NULL) {
@@ -287,12 +237,11 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
              .values = rlo__alloc_array(num_arguments, sizeof *d.values),
              .scalars = rlo__alloc_array(num_arguments, sizeof *d.scalars),
              .waits = rlo__alloc_array(num_arguments, sizeof *d.waits),
-             .allocations = rlo__alloc_array((size_t)num_tensors,
-                                             sizeof(rlo__allocation *))};
-  rlo_status status = d.values == NULL || d.scalars == NULL ||
-                              d.waits == NULL || d.allocations == NULL
-                          ? RLO_OUT_OF_MEMORY
-                          : collect_allocations(&d, call);
+             .allocations = rlo__alloc_array((size_t)num_tensors, sizeof(rlo__allocation *))};
+  rlo_status status =
+      d.values == NULL || d.scalars == NULL || d.waits == NULL || d.allocations == NULL
+          ? RLO_OUT_OF_MEMORY
+          : collect_allocations(&d, call);
   bool has_elements = false;
   for (int32_t n = 0; n < call->num_outputs; ++n) {
     has_elements = has_elements || count_elements(call, n) != 0;

@@ -24,42 +24,30 @@ static rlo_status count_inputs(const rlo_i64_list *list, int32_t *out_count) {
   for (int32_t i = 0; i < list->count; ++*out_count) {
     int64_t rank = list->values[i++];
     if (rank < 0 || rank > list->count - i) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "'%s' gives a rank of %lld and %d numbers follow",
-                      ADJOINT_DIMS,
-                      (long long)rank,
-                      list->count - i);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' gives a rank of %lld and %d numbers follow",
+                      ADJOINT_DIMS, (long long)rank, list->count - i);
     }
     i += (int32_t)rank;
   }
   return RLO_OK;
 }
 
-static rlo_status find_op(const char *name,
-                          int32_t num_inputs,
-                          int64_t input,
+static rlo_status find_op(const char *name, int32_t num_inputs, int64_t input,
                           const rlo__copy_op **out_op) {
   const rlo__copy_op *const *list = rlo__copy_lists;
   const rlo__copy_op *op = *list;
   while (op != NULL && (op->name == NULL || strcmp(op->name, name) != 0)) {
     op = op->name != NULL ? op + 1 : *++list;
   }
-  if (op == NULL || op->append == NULL ||
-      rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES)) {
-    return RLO_FAIL(RLO_NOT_FOUND,
-                    "'%s' is no built-in movement of one array to another",
-                    name);
+  if (op == NULL || op->append == NULL || rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES)) {
+    return RLO_FAIL(RLO_NOT_FOUND, "'%s' is no built-in movement of one array to another", name);
   }
   if (num_inputs < op->kernel.min_inputs ||
       (op->kernel.max_inputs >= 0 && num_inputs > op->kernel.max_inputs)) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "'%s' does not have %d inputs", name, num_inputs);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' does not have %d inputs", name, num_inputs);
   }
   if (input < 0 || input >= num_inputs) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'%s' has %d inputs, and no input %lld",
-                    name,
-                    num_inputs,
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "'%s' has %d inputs, and no input %lld", name, num_inputs,
                     (long long)input);
   }
   *out_op = op;
@@ -72,11 +60,8 @@ static bool is_own(const char *name) {
 }
 
 /* Sets the parts of an adjoint, for which `a` has room. */
-static rlo_status fill_in(const rlo_attributes *attributes,
-                          const rlo_i64_list *dims,
-                          const rlo_shape *dy,
-                          const rlo_shape **inputs,
-                          rlo_attribute *items,
+static rlo_status fill_in(const rlo_attributes *attributes, const rlo_i64_list *dims,
+                          const rlo_shape *dy, const rlo_shape **inputs, rlo_attribute *items,
                           rlo__adjoint *a) {
   const int64_t *next = dims->values;
   for (int32_t n = 0; n < a->call.num_inputs; ++n) {
@@ -86,19 +71,15 @@ static rlo_status fill_in(const rlo_attributes *attributes,
     next += rank;
   }
   for (int32_t i = 0; i < attributes->count; ++i) {
-    if (attributes->items[i].name == NULL ||
-        !is_own(attributes->items[i].name)) {
+    if (attributes->items[i].name == NULL || !is_own(attributes->items[i].name)) {
       items[a->attributes.count++] = attributes->items[i];
     }
   }
-  return rlo_attributes_check(&a->attributes,
-                              a->call.op->name,
-                              a->call.op->kernel.attributes,
+  return rlo_attributes_check(&a->attributes, a->call.op->name, a->call.op->kernel.attributes,
                               a->call.op->kernel.num_attributes);
 }
 
-rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
-                               const rlo_shape *dy,
+rlo_status rlo__adjoint_decode(const rlo_attributes *attributes, const rlo_shape *dy,
                                rlo__adjoint **out_adjoint) {
   const char *name = NULL;
   const rlo__copy_op *op = NULL;
@@ -112,15 +93,14 @@ rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
   RLO_TRY(count_inputs(&dims, &count));
   RLO_TRY(find_op(name, count, input, &op));
   RLO_TRY(rlo_shape_validate(dy));
-  rlo__adjoint *a = rlo__alloc(
-      sizeof *a + (size_t)count * (sizeof a->shapes[0] + sizeof(rlo_shape *)) +
-      (size_t)attributes->count * sizeof(rlo_attribute));
+  rlo__adjoint *a =
+      rlo__alloc(sizeof *a + (size_t)count * (sizeof a->shapes[0] + sizeof(rlo_shape *)) +
+                 (size_t)attributes->count * sizeof(rlo_attribute));
   if (a == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_attribute *items = (rlo_attribute *)(void *)(a->shapes + count);
-  const rlo_shape **inputs =
-      (const rlo_shape **)(void *)(items + attributes->count);
+  const rlo_shape **inputs = (const rlo_shape **)(void *)(items + attributes->count);
   *a = (rlo__adjoint){.call = {op, inputs, count, &a->attributes},
                       .input = (int32_t)input,
                       .attributes = {items, 0}};
@@ -133,16 +113,14 @@ rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
-                               int32_t input,
+rlo_status rlo__adjoint_encode(const rlo__copy_call *call, int32_t input,
                                rlo_attributes **out_attributes) {
   const rlo_attributes *attributes = call->attributes;
   size_t num_given = attributes != NULL ? (size_t)attributes->count : 0;
   /* At most. */
   size_t num_dims = (size_t)call->num_inputs * (RLO_MAX_RANK + 1);
-  rlo_attributes *code =
-      rlo__alloc(sizeof *code + (num_given + 3) * sizeof(rlo_attribute) +
-                 num_dims * sizeof(int64_t));
+  rlo_attributes *code = rlo__alloc(sizeof *code + (num_given + 3) * sizeof(rlo_attribute) +
+                                    num_dims * sizeof(int64_t));
   if (code == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -169,26 +147,19 @@ rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
 /* -------------------------------------------------------------------- shape */
 
 /* Checks that there is a dy for each result, and gets the gradient's shape. */
-static rlo_status check_dys(const rlo__adjoint *a,
-                            const rlo_shape *const *dys,
-                            int32_t count,
+static rlo_status check_dys(const rlo__adjoint *a, const rlo_shape *const *dys, int32_t count,
                             rlo_shape *out_shape) {
   int32_t num_outputs = 0;
   rlo_shape wanted;
   RLO_TRY(rlo__copy_op_count(&a->call, &num_outputs));
   if (num_outputs != count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%s' has %d results, and there are %d dys",
-                    a->call.op->name,
-                    num_outputs,
-                    count);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' has %d results, and there are %d dys",
+                    a->call.op->name, num_outputs, count);
   }
   for (int32_t k = 0; k < count; ++k) {
     RLO_TRY(rlo__copy_op_shape(&a->call, k, &wanted));
     if (!rlo_shape_equal(dys[k], &wanted)) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dy %d is not what '%s' gives, row-major",
-                      k,
+      return RLO_FAIL(RLO_INVALID_ARGUMENT, "dy %d is not what '%s' gives, row-major", k,
                       a->call.op->name);
     }
   }
@@ -196,8 +167,7 @@ static rlo_status check_dys(const rlo__adjoint *a,
   return RLO_OK;
 }
 
-static rlo_status infer_adjoint(const rlo__copy_call *call,
-                                rlo_shape *out_shape) {
+static rlo_status infer_adjoint(const rlo__copy_call *call, rlo_shape *out_shape) {
   rlo__adjoint *a = NULL;
   RLO_TRY(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
   rlo_status status = check_dys(a, call->inputs, call->num_inputs, out_shape);
@@ -222,17 +192,14 @@ typedef struct collection {
   int64_t num_written;
 } collection;
 
-static rlo_status collect_forward(collection *c,
-                                  const rlo_shape *const *dys,
-                                  int32_t num_outputs) {
+static rlo_status collect_forward(collection *c, const rlo_shape *const *dys, int32_t num_outputs) {
   for (int32_t k = 0; k < num_outputs; ++k) {
     rlo_problem_list *list = NULL;
     RLO_TRY(rlo__copy_op_lower(&c->adjoint->call, k, dys[k], &list, NULL));
     rlo_status status = RLO_OK;
     for (int32_t n = 0; n < list->count && status == RLO_OK; ++n) {
       if (list->entries[n].operand == c->adjoint->input) {
-        status =
-            rlo__problem_list_add(c->forward, k, -1, list->entries[n].problem);
+        status = rlo__problem_list_add(c->forward, k, -1, list->entries[n].problem);
       }
     }
     rlo_problem_list_release(list);
@@ -251,8 +218,7 @@ static rlo_status choose_update(collection *c) {
     const rlo__listed_problem *forward = &c->forward->entries[n];
     RLO_TRY(rlo_problem_reads_once(forward->problem, &c->is_storing));
     if (c->is_storing) {
-      RLO_TRY(rlo_problem_adjoint(
-          forward->problem, RLO_DTYPE_INVALID, &c->problem));
+      RLO_TRY(rlo_problem_adjoint(forward->problem, RLO_DTYPE_INVALID, &c->problem));
       if (!rlo_problem_is_empty(&c->problem)) {
         c->is_storing = last_read != forward->operand;
         last_read = forward->operand;
@@ -269,21 +235,17 @@ static void count_written(collection *c) {
   for (int32_t a = 0; a < p->num_axes; ++a) {
     points *= p->dst.axis[a] != 0 ? p->extents[a] : 1;
   }
-  c->num_written =
-      p->num_guards > 0 || c->num_written < 0 ? -1 : c->num_written + points;
+  c->num_written = p->num_guards > 0 || c->num_written < 0 ? -1 : c->num_written + points;
 }
 
-static rlo_status add_adjoint(collection *c,
-                              const rlo__listed_problem *forward) {
-  RLO_TRY(rlo_problem_adjoint(forward->problem,
-                              c->is_storing ? RLO_DTYPE_INVALID : c->dst->dtype,
+static rlo_status add_adjoint(collection *c, const rlo__listed_problem *forward) {
+  RLO_TRY(rlo_problem_adjoint(forward->problem, c->is_storing ? RLO_DTYPE_INVALID : c->dst->dtype,
                               &c->problem));
   if (rlo_problem_is_empty(&c->problem)) {
     return RLO_OK;
   }
   const rlo_arithmetic *arithmetic = &c->problem.arithmetic;
-  bool is_plain = c->is_storing &&
-                  arithmetic->src_type == arithmetic->dst_type &&
+  bool is_plain = c->is_storing && arithmetic->src_type == arithmetic->dst_type &&
                   c->problem.unit_bits == arithmetic->dst_unit_bits;
   if (c->problem.update == RLO_UPDATE_COMBINE && is_plain) {
     /* The adjoint of a sum gives each its dy, bit for bit. */
@@ -316,8 +278,7 @@ static rlo_status put_zeros_in_front(collection *c) {
   rlo_problem_list *problems = c->problems;
   if (is_covered && (c->is_storing || problems->count == 1)) {
     if (!c->is_storing) {
-      rlo__arithmetic_remove(&problems->entries[0].problem->arithmetic,
-                             RLO_ELEMENT_ACCUMULATE);
+      rlo__arithmetic_remove(&problems->entries[0].problem->arithmetic, RLO_ELEMENT_ACCUMULATE);
     }
     return RLO_OK;
   }
@@ -326,17 +287,13 @@ static rlo_status put_zeros_in_front(collection *c) {
   /* Move it from the last place to the first. */
   int32_t last = problems->count - 1;
   const rlo__listed_problem zeros = problems->entries[last];
-  memmove(problems->entries + 1,
-          problems->entries,
-          (size_t)last * sizeof problems->entries[0]);
+  memmove(problems->entries + 1, problems->entries, (size_t)last * sizeof problems->entries[0]);
   problems->entries[0] = zeros;
   problems->entries[0].operand = 0;
   return RLO_OK;
 }
 
-static rlo_status make_moves(collection *c,
-                             const rlo_shape *const *dys,
-                             int32_t num_outputs) {
+static rlo_status make_moves(collection *c, const rlo_shape *const *dys, int32_t num_outputs) {
   RLO_TRY(collect_forward(c, dys, num_outputs));
   RLO_TRY(choose_update(c));
   for (int32_t n = 0; n < c->forward->count; ++n) {
@@ -345,8 +302,7 @@ static rlo_status make_moves(collection *c,
   return put_zeros_in_front(c);
 }
 
-static rlo_status lower_adjoint(const rlo__copy_call *call,
-                                const rlo_shape *dst,
+static rlo_status lower_adjoint(const rlo__copy_call *call, const rlo_shape *dst,
                                 rlo_problem_list **out_problems) {
   collection *c = rlo__alloc(sizeof *c);
   if (c == NULL) {
@@ -359,13 +315,11 @@ static rlo_status lower_adjoint(const rlo__copy_call *call,
   if (c->forward == NULL || c->problems == NULL) {
     goto fail;
   }
-  RLO_TRY_GOTO(
-      rlo__adjoint_decode(call->attributes, call->inputs[0], &c->adjoint));
+  RLO_TRY_GOTO(rlo__adjoint_decode(call->attributes, call->inputs[0], &c->adjoint));
   /* A dy for each result of the operation. */
   status = make_moves(c, call->inputs, call->num_inputs);
   if (status != RLO_OK) {
-    rlo__status_prefix(
-        status, "the adjoint of %s: ", c->adjoint->call.op->name);
+    rlo__status_prefix(status, "the adjoint of %s: ", c->adjoint->call.op->name);
     goto fail;
   }
   *out_problems = c->problems;
@@ -391,10 +345,6 @@ static const rlo__copy_op adjoint_ops[] = {
     {.name = NULL},
 };
 
-const rlo__copy_op *const rlo__copy_lists[] = {rlo__move_ops,
-                                               rlo__cut_ops,
-                                               rlo__pad_ops,
-                                               rlo__compute_ops,
-                                               rlo__indexed_ops,
-                                               adjoint_ops,
-                                               NULL};
+const rlo__copy_op *const rlo__copy_lists[] = {
+    rlo__move_ops,    rlo__cut_ops, rlo__pad_ops, rlo__compute_ops,
+    rlo__indexed_ops, adjoint_ops,  NULL};

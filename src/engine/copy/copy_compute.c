@@ -27,14 +27,11 @@ static rlo_status append_sum(const rlo__copy_step *step) {
   if (rlo_attributes_find(step->attributes, "dims") != NULL) {
     RLO_TRY(rlo__axes_get(step->attributes, "dims", rank, true, dims, &count));
   }
-  return rlo_chain_sum(step->chain,
-                       dims,
-                       count,
+  return rlo_chain_sum(step->chain, dims, count,
                        rlo__i64_or(step->attributes, "keep_dims", 0) != 0);
 }
 
-static rlo_status infer_add_n(const rlo__copy_call *call,
-                              rlo_shape *out_shape) {
+static rlo_status infer_add_n(const rlo__copy_call *call, rlo_shape *out_shape) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
     if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
@@ -44,14 +41,11 @@ static rlo_status infer_add_n(const rlo__copy_call *call,
                       n);
     }
   }
-  return rlo_shape_make(call->inputs[0]->dtype,
-                        call->inputs[0]->dims,
-                        call->inputs[0]->rank,
+  return rlo_shape_make(call->inputs[0]->dtype, call->inputs[0]->dims, call->inputs[0]->rank,
                         out_shape);
 }
 
-static rlo_status lower_add_n(const rlo__copy_call *call,
-                              const rlo_shape *dst,
+static rlo_status lower_add_n(const rlo__copy_call *call, const rlo_shape *dst,
                               rlo_problem_list **out_problems) {
   return rlo_add_n_lower(call->inputs, call->num_inputs, dst, out_problems);
 }
@@ -82,19 +76,16 @@ static scale_factor split_integer(uint64_t integer, rlo_dtype dtype) {
 
 /* An integer rounded once to the type that floats of this type are computed
  * in. */
-static double round_integer(const rlo__attribute_number *integer,
-                            rlo_dtype dtype) {
+static double round_integer(const rlo__attribute_number *integer, rlo_dtype dtype) {
   const rlo_arithmetic arithmetic = {.src_type = dtype, .dst_type = dtype};
   const bool is_signed = integer->type == RLO_DTYPE_S64;
   if (rlo__arithmetic_compute(&arithmetic) == RLO__COMPUTE_F64) {
     return is_signed ? (double)integer->value.i64 : (double)integer->value.u64;
   }
-  return is_signed ? (double)(float)integer->value.i64
-                   : (double)(float)integer->value.u64;
+  return is_signed ? (double)(float)integer->value.i64 : (double)(float)integer->value.u64;
 }
 
-static rlo_status get_factor(const rlo_attributes *attributes,
-                             rlo_dtype dtype,
+static rlo_status get_factor(const rlo_attributes *attributes, rlo_dtype dtype,
                              scale_factor *out_factor) {
   rlo__attribute_number factor;
   RLO_TRY(rlo__attribute_number_get(attributes, "factor", &factor));
@@ -108,8 +99,7 @@ static rlo_status get_factor(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-static rlo_status infer_scale(const rlo__copy_call *call,
-                              rlo_shape *out_shape) {
+static rlo_status infer_scale(const rlo__copy_call *call, rlo_shape *out_shape) {
   const rlo_shape *x = call->inputs[0];
   scale_factor factor;
   RLO_TRY(rlo_shape_validate(x));
@@ -118,9 +108,7 @@ static rlo_status infer_scale(const rlo__copy_call *call,
 }
 
 /* y = high * x, and then y += low * x. */
-static rlo_status add_scale(const rlo__copy_call *call,
-                            const rlo_shape *dst,
-                            rlo_problem *problem,
+static rlo_status add_scale(const rlo__copy_call *call, const rlo_shape *dst, rlo_problem *problem,
                             rlo_problem_list *problems) {
   const rlo_shape *x = call->inputs[0];
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
@@ -138,8 +126,7 @@ static rlo_status add_scale(const rlo__copy_call *call,
   return rlo__problem_list_add(problems, 0, -1, problem);
 }
 
-static rlo_status lower_scale(const rlo__copy_call *call,
-                              const rlo_shape *dst,
+static rlo_status lower_scale(const rlo__copy_call *call, const rlo_shape *dst,
                               rlo_problem_list **out_problems) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   rlo_problem_list *problems = rlo__alloc(sizeof *problems);

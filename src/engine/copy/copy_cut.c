@@ -9,31 +9,23 @@ static rlo_status append_slice(const rlo__copy_step *step) {
   const rlo_shape *shape = rlo_chain_shape(step->chain);
   rlo__dims begin;
   rlo__dims size;
-  RLO_TRY(
-      rlo__dims_get_exactly(step->attributes, "begin", shape->rank, &begin));
+  RLO_TRY(rlo__dims_get_exactly(step->attributes, "begin", shape->rank, &begin));
   RLO_TRY(rlo__dims_get_exactly(step->attributes, "size", shape->rank, &size));
   for (int32_t k = 0; k < shape->rank; ++k) {
     int64_t n = shape->dims[k];
     if (begin.values[k] < 0 || begin.values[k] > n) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "begin[%d]=%lld in a dimension of size %lld",
-                      k,
-                      (long long)begin.values[k],
-                      (long long)n);
+      return RLO_FAIL(RLO_OUT_OF_RANGE, "begin[%d]=%lld in a dimension of size %lld", k,
+                      (long long)begin.values[k], (long long)n);
     }
     int64_t left = n - begin.values[k];
     if (size.values[k] < -1 || size.values[k] > left) {
       return RLO_FAIL(RLO_OUT_OF_RANGE,
                       "size[%d]=%lld; from %lld on, %lld are left (-1 takes "
                       "all)",
-                      k,
-                      (long long)size.values[k],
-                      (long long)begin.values[k],
-                      (long long)left);
+                      k, (long long)size.values[k], (long long)begin.values[k], (long long)left);
     }
     /* The end from here on. */
-    size.values[k] =
-        begin.values[k] + (size.values[k] == -1 ? left : size.values[k]);
+    size.values[k] = begin.values[k] + (size.values[k] == -1 ? left : size.values[k]);
   }
   return rlo_chain_slice(step->chain, begin.values, size.values, NULL);
 }
@@ -60,28 +52,19 @@ static bool has_bit(int64_t mask, int32_t k) {
 
 static rlo_status keep_dim(cut_plan *plan, int32_t from) {
   if (plan->result_rank == RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the result would have more than %d dimensions",
-                    RLO_MAX_RANK);
+    return RLO_FAIL(RLO_UNSUPPORTED, "the result would have more than %d dimensions", RLO_MAX_RANK);
   }
   plan->from[plan->result_rank++] = from;
   return RLO_OK;
 }
 
 /* Applies an entry of begin, end and strides to the next dimension. */
-static rlo_status take_entry(cut_plan *plan,
-                             const rlo_shape *shape,
-                             const cut_masks *masks,
-                             int32_t entry,
-                             int64_t begin,
-                             int64_t end,
-                             int64_t stride) {
+static rlo_status take_entry(cut_plan *plan, const rlo_shape *shape, const cut_masks *masks,
+                             int32_t entry, int64_t begin, int64_t end, int64_t stride) {
   int32_t k = plan->rank++;
   if (k >= shape->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "begin[%d] is for a dimension beyond the %d there are",
-                    entry,
-                    shape->rank);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "begin[%d] is for a dimension beyond the %d there are",
+                    entry, shape->rank);
   }
   int64_t n = shape->dims[k];
   bool is_one = has_bit(masks->shrink_axis, entry);
@@ -89,15 +72,11 @@ static rlo_status take_entry(cut_plan *plan,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "strides[%d]=%lld of a dimension that shrink_axis_mask "
                     "takes one index of; it is at least 1 there",
-                    entry,
-                    (long long)stride);
+                    entry, (long long)stride);
   }
   if (is_one && (begin < -n || begin >= n)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "begin[%d]=%lld is one index of a dimension of size %lld",
-                    entry,
-                    (long long)begin,
-                    (long long)n);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "begin[%d]=%lld is one index of a dimension of size %lld",
+                    entry, (long long)begin, (long long)n);
   }
   plan->strides[k] = is_one ? 1 : stride;
   if (is_one) {
@@ -106,19 +85,13 @@ static rlo_status take_entry(cut_plan *plan,
     return RLO_OK;
   }
   /* The default edges depend on the direction. */
-  plan->begin[k] = !has_bit(masks->begin, entry) ? begin
-                   : stride < 0                  ? INT64_MAX
-                                                 : INT64_MIN;
-  plan->end[k] = !has_bit(masks->end, entry) ? end
-                 : stride < 0                ? INT64_MIN
-                                             : INT64_MAX;
+  plan->begin[k] = !has_bit(masks->begin, entry) ? begin : stride < 0 ? INT64_MAX : INT64_MIN;
+  plan->end[k] = !has_bit(masks->end, entry) ? end : stride < 0 ? INT64_MIN : INT64_MAX;
   return keep_dim(plan, k);
 }
 
 /* Takes all of the dimensions that no entry is for. */
-static rlo_status take_whole(cut_plan *plan,
-                             const rlo_shape *shape,
-                             int32_t count) {
+static rlo_status take_whole(cut_plan *plan, const rlo_shape *shape, int32_t count) {
   static const cut_masks none = {0, 0, 0, 0, 0};
   for (int32_t k = 0; k < count; ++k) {
     RLO_TRY(take_entry(plan, shape, &none, 0, INT64_MIN, INT64_MAX, 1));
@@ -126,16 +99,11 @@ static rlo_status take_whole(cut_plan *plan,
   return RLO_OK;
 }
 
-static rlo_status make_plan(const rlo_shape *shape,
-                            const cut_masks *masks,
-                            const rlo__dims *begin,
-                            const rlo__dims *end,
-                            const rlo__dims *strides,
-                            cut_plan *plan) {
+static rlo_status make_plan(const rlo_shape *shape, const cut_masks *masks, const rlo__dims *begin,
+                            const rlo__dims *end, const rlo__dims *strides, cut_plan *plan) {
   int32_t count = begin->count;
   if ((masks->ellipsis & (masks->ellipsis - 1)) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "ellipsis_mask=%lld has more than one bit",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "ellipsis_mask=%lld has more than one bit",
                     (long long)masks->ellipsis);
   }
   *plan = (cut_plan){0};
@@ -150,13 +118,8 @@ static rlo_status make_plan(const rlo_shape *shape,
     } else if (has_bit(masks->new_axis, e)) {
       RLO_TRY(keep_dim(plan, -1));
     } else {
-      RLO_TRY(take_entry(plan,
-                         shape,
-                         masks,
-                         e,
-                         begin->values[e],
-                         end->values[e],
-                         strides->values[e]));
+      RLO_TRY(
+          take_entry(plan, shape, masks, e, begin->values[e], end->values[e], strides->values[e]));
     }
   }
   return take_whole(plan, shape, shape->rank - plan->rank);
@@ -169,16 +132,13 @@ static rlo_status append_strided_slice(const rlo__copy_step *step) {
   cut_plan plan = {0};
   RLO_TRY(rlo__dims_get(step->attributes, "begin", &begin));
   RLO_TRY(rlo__dims_get_exactly(step->attributes, "end", begin.count, &end));
-  RLO_TRY(
-      rlo__dims_get_or(step->attributes, "strides", begin.count, 1, &strides));
-  const cut_masks masks = {
-      .begin = rlo__i64_or(step->attributes, "begin_mask", 0),
-      .end = rlo__i64_or(step->attributes, "end_mask", 0),
-      .ellipsis = rlo__i64_or(step->attributes, "ellipsis_mask", 0),
-      .new_axis = rlo__i64_or(step->attributes, "new_axis_mask", 0),
-      .shrink_axis = rlo__i64_or(step->attributes, "shrink_axis_mask", 0)};
-  RLO_TRY(make_plan(
-      rlo_chain_shape(step->chain), &masks, &begin, &end, &strides, &plan));
+  RLO_TRY(rlo__dims_get_or(step->attributes, "strides", begin.count, 1, &strides));
+  const cut_masks masks = {.begin = rlo__i64_or(step->attributes, "begin_mask", 0),
+                           .end = rlo__i64_or(step->attributes, "end_mask", 0),
+                           .ellipsis = rlo__i64_or(step->attributes, "ellipsis_mask", 0),
+                           .new_axis = rlo__i64_or(step->attributes, "new_axis_mask", 0),
+                           .shrink_axis = rlo__i64_or(step->attributes, "shrink_axis_mask", 0)};
+  RLO_TRY(make_plan(rlo_chain_shape(step->chain), &masks, &begin, &end, &strides, &plan));
   RLO_TRY(rlo_chain_slice(step->chain, plan.begin, plan.end, plan.strides));
   const rlo_shape *cut = rlo_chain_shape(step->chain);
   bool is_same = plan.result_rank == cut->rank;
@@ -187,8 +147,7 @@ static rlo_status append_strided_slice(const rlo__copy_step *step) {
     is_same = is_same && plan.from[k] == k;
     dims[k] = plan.from[k] < 0 ? 1 : cut->dims[plan.from[k]];
   }
-  return is_same ? RLO_OK
-                 : rlo_chain_reshape(step->chain, dims, plan.result_rank);
+  return is_same ? RLO_OK : rlo_chain_reshape(step->chain, dims, plan.result_rank);
 }
 
 /* -------------------------------------------------------------------- table */
@@ -204,15 +163,14 @@ const rlo__copy_op rlo__cut_ops[] = {
     {
         .name = "StridedSlice",
         RLO__COPY_INPUTS(1, 1, "x"),
-        RLO__COPY_SPECS(
-            {"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-            {"end", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-            {"strides", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
-            {"begin_mask", RLO_ATTRIBUTE_I64, false},
-            {"end_mask", RLO_ATTRIBUTE_I64, false},
-            {"ellipsis_mask", RLO_ATTRIBUTE_I64, false},
-            {"new_axis_mask", RLO_ATTRIBUTE_I64, false},
-            {"shrink_axis_mask", RLO_ATTRIBUTE_I64, false}),
+        RLO__COPY_SPECS({"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+                        {"end", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+                        {"strides", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+                        {"begin_mask", RLO_ATTRIBUTE_I64, false},
+                        {"end_mask", RLO_ATTRIBUTE_I64, false},
+                        {"ellipsis_mask", RLO_ATTRIBUTE_I64, false},
+                        {"new_axis_mask", RLO_ATTRIBUTE_I64, false},
+                        {"shrink_axis_mask", RLO_ATTRIBUTE_I64, false}),
         .append = append_strided_slice,
     },
     {.name = NULL},

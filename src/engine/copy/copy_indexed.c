@@ -6,88 +6,64 @@
 #include "relayout/ops.h"
 
 /* A negative number counts from the rank of the indices, as in TensorFlow. */
-static rlo_status get_batch_dims(const rlo_attributes *attributes,
-                                 const rlo_shape *indices,
+static rlo_status get_batch_dims(const rlo_attributes *attributes, const rlo_shape *indices,
                                  int32_t *out_batch_dims) {
   int64_t batch_dims = rlo__i64_or(attributes, "batch_dims", 0);
   if (batch_dims < -indices->rank || batch_dims > indices->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'batch_dims' is %lld; indices of rank %d take %d to %d",
-                    (long long)batch_dims,
-                    indices->rank,
-                    -indices->rank,
-                    indices->rank);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "'batch_dims' is %lld; indices of rank %d take %d to %d",
+                    (long long)batch_dims, indices->rank, -indices->rank, indices->rank);
   }
-  *out_batch_dims =
-      (int32_t)(batch_dims < 0 ? batch_dims + indices->rank : batch_dims);
+  *out_batch_dims = (int32_t)(batch_dims < 0 ? batch_dims + indices->rank : batch_dims);
   return RLO_OK;
 }
 
 static rlo_status append_gather(const rlo__copy_step *step) {
-  static const rlo__indexed_words words = {
-      "gather", "input 'x'", "input 'indices'"};
+  static const rlo__indexed_words words = {"gather", "input 'x'", "input 'indices'"};
   int32_t axis = 0;
   int32_t batch_dims = 0;
-  RLO_TRY(rlo__axis_get(
-      step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
+  RLO_TRY(rlo__axis_get(step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
   /* Indices are read in place, in their own layout. */
   const rlo_shape *indices = rlo_chain_operand(step->others[0], 0);
   RLO_TRY(get_batch_dims(step->attributes, indices, &batch_dims));
-  RLO_TRY(rlo__ops_check_gather(
-      &words, rlo_chain_shape(step->chain), indices, axis, batch_dims));
+  RLO_TRY(rlo__ops_check_gather(&words, rlo_chain_shape(step->chain), indices, axis, batch_dims));
   return rlo_chain_gather(step->chain, indices, axis, batch_dims);
 }
 
 /* The axis is where the dimensions of the rows begin in input 0; its rank, for
  * ids without dimensions. From the end it counts in the result. */
-static rlo_status get_segments(const rlo_shape *const inputs[2],
-                               const rlo_attributes *attributes,
-                               int32_t *out_axis,
-                               int32_t *out_batch_dims,
+static rlo_status get_segments(const rlo_shape *const inputs[2], const rlo_attributes *attributes,
+                               int32_t *out_axis, int32_t *out_batch_dims,
                                int64_t *out_num_segments) {
   const rlo_shape *rows = inputs[0];
   RLO_TRY(rlo_shape_validate(rows));
   RLO_TRY(rlo_shape_validate(inputs[1]));
   int64_t axis = rlo__i64_or(attributes, "axis", 0);
   if (axis < -RLO_MAX_RANK || axis > rows->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "axis: rows from dimension %lld on, in an array of rank %d",
-                    (long long)axis,
-                    rows->rank);
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "axis: rows from dimension %lld on, in an array of rank %d",
+                    (long long)axis, rows->rank);
   }
   *out_axis = (int32_t)axis;
   RLO_TRY(get_batch_dims(attributes, inputs[1], out_batch_dims));
   return rlo_attributes_get_i64(attributes, "num_segments", out_num_segments);
 }
 
-static rlo_status infer_segment_sum(const rlo__copy_call *call,
-                                    rlo_shape *out_shape) {
-  static const rlo__indexed_words words = {
-      "segment_sum", "input 'x'", "input 'segment_ids'"};
+static rlo_status infer_segment_sum(const rlo__copy_call *call, rlo_shape *out_shape) {
+  static const rlo__indexed_words words = {"segment_sum", "input 'x'", "input 'segment_ids'"};
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
-  RLO_TRY(get_segments(
-      call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
-  return rlo__segment_sum_infer(&words,
-                                call->inputs[0],
-                                call->inputs[1],
-                                axis,
-                                batch_dims,
-                                num_segments,
-                                out_shape);
+  RLO_TRY(get_segments(call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
+  return rlo__segment_sum_infer(&words, call->inputs[0], call->inputs[1], axis, batch_dims,
+                                num_segments, out_shape);
 }
 
-static rlo_status make_segment_sum(const rlo__copy_call *call,
-                                   const rlo_shape *dst,
+static rlo_status make_segment_sum(const rlo__copy_call *call, const rlo_shape *dst,
                                    rlo_segment_sum **out_sum) {
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
-  RLO_TRY(get_segments(
-      call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
-  return rlo_segment_sum_create(
-      call->inputs[0], call->inputs[1], axis, batch_dims, dst, out_sum);
+  RLO_TRY(get_segments(call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
+  return rlo_segment_sum_create(call->inputs[0], call->inputs[1], axis, batch_dims, dst, out_sum);
 }
 
 /* -------------------------------------------------------------------- table */

@@ -11,14 +11,9 @@ static rlo_status name_op(rlo_status status, const rlo__copy_op *op) {
   return rlo__status_prefix(status, "%s: ", op->name);
 }
 
-rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
-                              rlo__input_chain_fn make_input,
-                              void *inputs,
-                              int32_t count,
-                              const rlo_attributes *attributes,
-                              int32_t output,
-                              rlo_chain **out_chain,
-                              int32_t *out_count) {
+rlo_status rlo__copy_op_chain(const rlo__copy_op *op, rlo__input_chain_fn make_input, void *inputs,
+                              int32_t count, const rlo_attributes *attributes, int32_t output,
+                              rlo_chain **out_chain, int32_t *out_count) {
   rlo_chain **chains = rlo__alloc_array((size_t)count, sizeof(rlo_chain *));
   if (chains == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -28,14 +23,14 @@ rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
   for (int32_t n = 0; n < count; ++n) {
     RLO_TRY_GOTO(make_input(inputs, n, &chains[n]));
   }
-  RLO_TRY_GOTO(name_op(op->append(&(rlo__copy_step){
-                           .chain = chains[0],
-                           .others = (const rlo_chain *const *)(chains + 1),
-                           .num_others = count - 1,
-                           .attributes = attributes,
-                           .output = output,
-                           .out_count = &num_results}),
-                       op));
+  RLO_TRY_GOTO(
+      name_op(op->append(&(rlo__copy_step){.chain = chains[0],
+                                           .others = (const rlo_chain *const *)(chains + 1),
+                                           .num_others = count - 1,
+                                           .attributes = attributes,
+                                           .output = output,
+                                           .out_count = &num_results}),
+              op));
   if (out_count != NULL) {
     *out_count = num_results;
   }
@@ -55,19 +50,11 @@ static rlo_status begin_chain(void *payload, int32_t n, rlo_chain **out_chain) {
 }
 
 /* Makes the chain of one result of a call. */
-static rlo_status make_chain(const rlo__copy_call *call,
-                             int32_t output,
-                             rlo_chain **out_chain,
+static rlo_status make_chain(const rlo__copy_call *call, int32_t output, rlo_chain **out_chain,
                              int32_t *out_count) {
   rlo__copy_call forward = *call;
-  return rlo__copy_op_chain(call->op,
-                            begin_chain,
-                            &forward,
-                            call->num_inputs,
-                            call->attributes,
-                            output,
-                            out_chain,
-                            out_count);
+  return rlo__copy_op_chain(call->op, begin_chain, &forward, call->num_inputs, call->attributes,
+                            output, out_chain, out_count);
 }
 
 rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
@@ -80,17 +67,13 @@ rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
   return RLO_OK;
 }
 
-rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
-                              int32_t output,
-                              const rlo_shape *dst,
-                              rlo_problem_list **out_problems,
-                              rlo_segment_sum **out_sum) {
+rlo_status rlo__copy_op_lower(const rlo__copy_call *call, int32_t output, const rlo_shape *dst,
+                              rlo_problem_list **out_problems, rlo_segment_sum **out_sum) {
   const rlo__copy_op *op = call->op;
   if (op->append == NULL) {
     return name_op(op->lower != NULL ? op->lower(call, dst, out_problems)
-                   : out_sum != NULL
-                       ? op->sum(call, dst, out_sum)
-                       : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems"),
+                   : out_sum != NULL ? op->sum(call, dst, out_sum)
+                                     : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems"),
                    op);
   }
   rlo_chain *chain = NULL;
@@ -100,9 +83,7 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
   return name_op(status, op);
 }
 
-rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
-                              int32_t output,
-                              rlo_shape *out_shape) {
+rlo_status rlo__copy_op_shape(const rlo__copy_call *call, int32_t output, rlo_shape *out_shape) {
   const rlo__copy_op *op = call->op;
   if (op->append != NULL) {
     rlo_chain *chain = NULL;
@@ -115,19 +96,15 @@ rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
   return op->place != NULL ? name_op(op->place(call, out_shape), op) : RLO_OK;
 }
 
-rlo_status rlo__copy_op_check_value(const rlo__copy_op *op,
-                                    const rlo_shape *array,
-                                    const rlo_shape *value,
-                                    const rlo_attributes *attributes) {
+rlo_status rlo__copy_op_check_value(const rlo__copy_op *op, const rlo_shape *array,
+                                    const rlo_shape *value, const rlo_attributes *attributes) {
   RLO_TRY(rlo_shape_validate(array));
   RLO_TRY(rlo_shape_validate(value));
   if (value->rank != 0 || value->dtype != array->dtype) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s: input 'value' is %s of rank %d; a scalar of type %s "
                     "is wanted",
-                    op->name,
-                    rlo_dtype_name(value->dtype),
-                    value->rank,
+                    op->name, rlo_dtype_name(value->dtype), value->rank,
                     rlo_dtype_name(array->dtype));
   }
   if (rlo_attributes_find(attributes, "value") != NULL ||
@@ -140,23 +117,16 @@ rlo_status rlo__copy_op_check_value(const rlo__copy_op *op,
   return RLO_OK;
 }
 
-rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
-                              int32_t num_inputs,
-                              const rlo_attributes *attributes,
-                              rlo_shape *out_shapes,
-                              int32_t capacity,
-                              int32_t *out_count,
-                              void *payload) {
+rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs, int32_t num_inputs,
+                              const rlo_attributes *attributes, rlo_shape *out_shapes,
+                              int32_t capacity, int32_t *out_count, void *payload) {
   const rlo__copy_op *op = payload;
   for (int32_t n = 0; n < num_inputs; ++n) {
     rlo_status status = rlo_shape_validate(inputs[n]);
     if (status != RLO_OK) {
       return rlo__status_prefix(
-          status,
-          "%s: %s: ",
-          op->name,
-          rlo__input_text_of(
-              op->kernel.input_names, op->kernel.num_input_names, num_inputs, n)
+          status, "%s: %s: ", op->name,
+          rlo__input_text_of(op->kernel.input_names, op->kernel.num_input_names, num_inputs, n)
               .text);
     }
   }

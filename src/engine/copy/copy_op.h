@@ -75,20 +75,16 @@ typedef struct rlo__copy_op {
   /** Without `append`: the shape of the only result, and its problems or, of
    * one that is more than problems, its sum. */
   rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
-  rlo_status (*lower)(const rlo__copy_call *call,
-                      const rlo_shape *dst,
+  rlo_status (*lower)(const rlo__copy_call *call, const rlo_shape *dst,
                       rlo_problem_list **out_problems);
-  rlo_status (*sum)(const rlo__copy_call *call,
-                    const rlo_shape *dst,
-                    rlo_segment_sum **out_sum);
+  rlo_status (*sum)(const rlo__copy_call *call, const rlo_shape *dst, rlo_segment_sum **out_sum);
 } rlo__copy_op;
 
 /** For the rows of operations. */
-#define RLO__COPY_SPECS(...)                                        \
-  .kernel.attributes = (const rlo_attribute_spec[]){__VA_ARGS__},   \
-  .kernel.num_attributes =                                          \
-      (int32_t)(sizeof((const rlo_attribute_spec[]){__VA_ARGS__}) / \
-                sizeof(rlo_attribute_spec))
+#define RLO__COPY_SPECS(...)                                      \
+  .kernel.attributes = (const rlo_attribute_spec[]){__VA_ARGS__}, \
+  .kernel.num_attributes =                                        \
+      (int32_t)(sizeof((const rlo_attribute_spec[]){__VA_ARGS__}) / sizeof(rlo_attribute_spec))
 /** The number of inputs and, behind it, their names. */
 #define RLO__COPY_INPUTS(min, max, ...)                     \
   .kernel.min_inputs = min, .kernel.max_inputs = max,       \
@@ -101,18 +97,12 @@ static inline bool rlo__copy_op_has(const rlo__copy_op *op, uint32_t flag) {
 }
 
 /** The rlo_infer_fn of a copy operation, which is the payload. */
-RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
-                                            int32_t num_inputs,
-                                            const rlo_attributes *attributes,
-                                            rlo_shape *out_shapes,
-                                            int32_t capacity,
-                                            int32_t *out_count,
-                                            void *payload);
+RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs, int32_t num_inputs,
+                                            const rlo_attributes *attributes, rlo_shape *out_shapes,
+                                            int32_t capacity, int32_t *out_count, void *payload);
 
 /** Makes the chain of input n of a call; called in their order. */
-typedef rlo_status (*rlo__input_chain_fn)(void *inputs,
-                                          int32_t n,
-                                          rlo_chain **out_chain);
+typedef rlo_status (*rlo__input_chain_fn)(void *inputs, int32_t n, rlo_chain **out_chain);
 
 /**
  * Makes the chain of one result, of an operation with `append`. The message of
@@ -120,38 +110,28 @@ typedef rlo_status (*rlo__input_chain_fn)(void *inputs,
  * @param inputs     passed to `make_input`, for each of the `count` inputs.
  * @param out_count  the number of results; may be NULL.
  */
-RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
-                                            rlo__input_chain_fn make_input,
-                                            void *inputs,
-                                            int32_t count,
-                                            const rlo_attributes *attributes,
-                                            int32_t output,
-                                            rlo_chain **out_chain,
-                                            int32_t *out_count);
+RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op, rlo__input_chain_fn make_input,
+                                            void *inputs, int32_t count,
+                                            const rlo_attributes *attributes, int32_t output,
+                                            rlo_chain **out_chain, int32_t *out_count);
 
 /** Lowers one result of an operation to its problems or, if `out_sum` is not
  *  NULL, to the sum that it is. RLO_UNSUPPORTED for a sum without that. */
-RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
-                                            int32_t output,
-                                            const rlo_shape *dst,
-                                            rlo_problem_list **out_problems,
+RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call, int32_t output,
+                                            const rlo_shape *dst, rlo_problem_list **out_problems,
                                             rlo_segment_sum **out_sum);
 
 /** The shape of one result. */
-RLO_NODISCARD rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
-                                            int32_t output,
+RLO_NODISCARD rlo_status rlo__copy_op_shape(const rlo__copy_call *call, int32_t output,
                                             rlo_shape *out_shape);
 
 /** The number of results. */
-RLO_NODISCARD rlo_status rlo__copy_op_count(const rlo__copy_call *call,
-                                            int32_t *out_count);
+RLO_NODISCARD rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count);
 
 /** RLO_OK if the shape of a value fits the array that it pads. */
-RLO_NODISCARD rlo_status
-rlo__copy_op_check_value(const rlo__copy_op *op,
-                         const rlo_shape *array,
-                         const rlo_shape *value,
-                         const rlo_attributes *attributes);
+RLO_NODISCARD rlo_status rlo__copy_op_check_value(const rlo__copy_op *op, const rlo_shape *array,
+                                                  const rlo_shape *value,
+                                                  const rlo_attributes *attributes);
 
 /** The built-in operations: lists of rows, each of the file of its name, in
  *  which a row without a name is the end; behind them NULL. */
@@ -190,14 +170,12 @@ typedef struct rlo__adjoint {
  *         operation; RLO_INVALID_ARGUMENT for inconsistent attributes;
  *         RLO_OUT_OF_RANGE for the index of the input; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
-                                             const rlo_shape *dy,
+RLO_NODISCARD rlo_status rlo__adjoint_decode(const rlo_attributes *attributes, const rlo_shape *dy,
                                              rlo__adjoint **out_adjoint);
 
 /** Encodes the adjoint of `call` for its input `input`, in one block that is
  *  freed by rlo__free; values are those of the call. RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
-                                             int32_t input,
+RLO_NODISCARD rlo_status rlo__adjoint_encode(const rlo__copy_call *call, int32_t input,
                                              rlo_attributes **out_attributes);
 
 #endif

@@ -50,23 +50,18 @@ static number_text print_number(const rlo__attribute_number *number) {
 
 /* The bits of a number in a type: rounded once, as by Cast, but integer types
  * must hold it exactly. */
-static rlo_status bits_of_number(rlo_dtype dtype,
-                                 const rlo__attribute_number *number,
+static rlo_status bits_of_number(rlo_dtype dtype, const rlo__attribute_number *number,
                                  uint8_t out_bits[16]) {
   uint8_t unit[16] = {0};
   bool is_whole = rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
   if (is_whole && !fits_integer(dtype, number)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the value %s does not fit type %s",
-                    print_number(number).text,
-                    rlo_dtype_name(dtype));
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "the value %s does not fit type %s",
+                    print_number(number).text, rlo_dtype_name(dtype));
   }
   if (is_whole && number->type == RLO_DTYPE_F64 &&
       !rlo__factor_equal(trunc(number->value.f64), number->value.f64)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the value %g is no integer; the type is %s",
-                    number->value.f64,
-                    rlo_dtype_name(dtype));
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the value %g is no integer; the type is %s",
+                    number->value.f64, rlo_dtype_name(dtype));
   }
   /* Refuses the types that have no conversion. */
   RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, out_bits));
@@ -76,8 +71,7 @@ static rlo_status bits_of_number(rlo_dtype dtype,
   return RLO_OK;
 }
 
-static rlo_status bits_of_words(const rlo_attributes *attributes,
-                                rlo_dtype dtype,
+static rlo_status bits_of_words(const rlo_attributes *attributes, rlo_dtype dtype,
                                 uint8_t out_bits[16]) {
   rlo_i64_list words;
   int32_t bits = rlo_dtype_value_bits(dtype);
@@ -87,9 +81,7 @@ static rlo_status bits_of_words(const rlo_attributes *attributes,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "'value_bits' has %d words of 64 bits; a value of type %s "
                     "takes %d",
-                    words.count,
-                    rlo_dtype_name(dtype),
-                    wanted);
+                    words.count, rlo_dtype_name(dtype), wanted);
   }
   memset(out_bits, 0, 16);
   memcpy(out_bits, words.values, (size_t)words.count * sizeof(int64_t));
@@ -98,24 +90,20 @@ static rlo_status bits_of_words(const rlo_attributes *attributes,
       return RLO_FAIL(RLO_OUT_OF_RANGE,
                       "'value_bits' has bit %d; a value of type %s has the %d "
                       "bits below",
-                      b,
-                      rlo_dtype_name(dtype),
-                      bits);
+                      b, rlo_dtype_name(dtype), bits);
     }
   }
   return RLO_OK;
 }
 
 /* The value to pad with: all bits 0 if none is given. */
-static rlo_status get_value(const rlo_attributes *attributes,
-                            rlo_dtype dtype,
+static rlo_status get_value(const rlo_attributes *attributes, rlo_dtype dtype,
                             uint8_t out_bits[16]) {
   rlo__attribute_number number;
   bool has_number = rlo_attributes_find(attributes, "value") != NULL;
   bool has_bits = rlo_attributes_find(attributes, "value_bits") != NULL;
   if (has_number && has_bits) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "both 'value' and 'value_bits' are given");
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "both 'value' and 'value_bits' are given");
   }
   if (has_bits) {
     return bits_of_words(attributes, dtype, out_bits);
@@ -134,13 +122,10 @@ static rlo_status append_pad(const rlo__copy_step *step) {
   rlo__dims high;
   rlo__dims interior;
   uint8_t value[16];
-  RLO_TRY(rlo__dims_get_pairs(
-      step->attributes, "paddings", shape->rank, &low, &high));
-  RLO_TRY(rlo__dims_get_or(
-      step->attributes, "interior", shape->rank, 0, &interior));
+  RLO_TRY(rlo__dims_get_pairs(step->attributes, "paddings", shape->rank, &low, &high));
+  RLO_TRY(rlo__dims_get_or(step->attributes, "interior", shape->rank, 0, &interior));
   RLO_TRY(get_value(step->attributes, shape->dtype, value));
-  return rlo_chain_pad(
-      step->chain, low.values, high.values, interior.values, value);
+  return rlo_chain_pad(step->chain, low.values, high.values, interior.values, value);
 }
 
 static rlo_status append_mirror_pad(const rlo__copy_step *step) {
@@ -148,17 +133,11 @@ static rlo_status append_mirror_pad(const rlo__copy_step *step) {
   rlo__dims low;
   rlo__dims high;
   int32_t mode = 0;
-  RLO_TRY(rlo__dims_get_pairs(step->attributes,
-                              "paddings",
-                              rlo_chain_shape(step->chain)->rank,
-                              &low,
-                              &high));
+  RLO_TRY(rlo__dims_get_pairs(step->attributes, "paddings", rlo_chain_shape(step->chain)->rank,
+                              &low, &high));
   RLO_TRY(rlo__word_get(step->attributes, "mode", modes, 2, &mode));
-  return rlo_chain_mirror_pad(
-      step->chain,
-      low.values,
-      high.values,
-      mode == 0 ? RLO_MIRROR_REFLECT : RLO_MIRROR_SYMMETRIC);
+  return rlo_chain_mirror_pad(step->chain, low.values, high.values,
+                              mode == 0 ? RLO_MIRROR_REFLECT : RLO_MIRROR_SYMMETRIC);
 }
 
 /* -------------------------------------------------------------------- table */
@@ -167,20 +146,18 @@ const rlo__copy_op rlo__pad_ops[] = {
     {
         .name = "PadV2",
         RLO__COPY_INPUTS(1, 2, "x", "value"),
-        RLO__COPY_SPECS(
-            {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-            {"interior", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
-            {"value", RLO__ATTRIBUTE_NUMBER, false},
-            {"value_bits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false}),
+        RLO__COPY_SPECS({"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+                        {"interior", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+                        {"value", RLO__ATTRIBUTE_NUMBER, false},
+                        {"value_bits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false}),
         .flags = RLO__COPY_TAKES_VALUE,
         .append = append_pad,
     },
     {
         .name = "MirrorPad",
         RLO__COPY_INPUTS(1, 1, "x"),
-        RLO__COPY_SPECS(
-            {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-            {"mode", RLO_ATTRIBUTE_STRING, false}),
+        RLO__COPY_SPECS({"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+                        {"mode", RLO_ATTRIBUTE_STRING, false}),
         .flags = RLO__COPY_READS_IN_PARTS,
         .append = append_mirror_pad,
     },

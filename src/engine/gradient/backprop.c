@@ -47,9 +47,7 @@ static rlo_status add_slot(backward *b, uint64_t id) {
 
 /* Tells if a gradient of the kernel is needed: an input depends on an x and,
  * with `is_on_path`, y on a result. */
-static bool has_slots(const backward *b,
-                      const rlo__tape_node *node,
-                      bool is_on_path) {
+static bool has_slots(const backward *b, const rlo__tape_node *node, bool is_on_path) {
   const uint64_t *outputs = node->ids + node->call.num_inputs;
   bool has_input = false;
   bool has_output = !is_on_path;
@@ -62,9 +60,7 @@ static bool has_slots(const backward *b,
   return has_input && has_output;
 }
 
-static rlo_status find_paths(backward *b,
-                             const rlo_tensor *y,
-                             rlo_tensor *const *xs,
+static rlo_status find_paths(backward *b, const rlo_tensor *y, rlo_tensor *const *xs,
                              int32_t count) {
   const rlo_tape *tape = b->tape;
   for (int32_t i = 0; i < count; ++i) {
@@ -99,22 +95,17 @@ static rlo_status find_paths(backward *b,
 /* ---------------------------------------------------------------- gradients */
 
 static rlo_status check_count(int32_t count) {
-  return count < 1 ? RLO_FAIL(RLO_INVALID_ARGUMENT,
-                              "gradients: there are no tensors to take them of")
-                   : RLO_OK;
+  return count < 1
+             ? RLO_FAIL(RLO_INVALID_ARGUMENT, "gradients: there are no tensors to take them of")
+             : RLO_OK;
 }
 
-static rlo_status check_arguments(const rlo_tape *tape,
-                                  const rlo_tensor *y,
-                                  const rlo_tensor *dy,
-                                  rlo_tensor *const *xs,
-                                  int32_t count,
-                                  uint32_t flags) {
+static rlo_status check_arguments(const rlo_tape *tape, const rlo_tensor *y, const rlo_tensor *dy,
+                                  rlo_tensor *const *xs, int32_t count, uint32_t flags) {
   RLO_TRY(rlo__tape_check(tape, "gradients"));
   RLO_TRY(check_count(count));
   if ((flags & ~(uint32_t)RLO_TAPE_ALLOW_UNCONNECTED) != 0) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "gradients: no known flags (%#x)", flags);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "gradients: no known flags (%#x)", flags);
   }
   RLO_TRY(rlo__tensor_check(y, tape->engine, "y", 0));
   RLO_TRY(rlo__tensors_check(xs, count, tape->engine, "x"));
@@ -127,27 +118,21 @@ static rlo_status check_arguments(const rlo_tape *tape,
 
 /* Checks that y depends on every x, and that every kernel of the path has a
  * gradient. */
-static rlo_status check_path(const backward *b,
-                             const rlo_tensor *y,
-                             rlo_tensor *const *xs,
-                             int32_t count,
-                             uint32_t flags) {
+static rlo_status check_path(const backward *b, const rlo_tensor *y, rlo_tensor *const *xs,
+                             int32_t count, uint32_t flags) {
   for (int32_t i = 0; i < count; ++i) {
-    if (find_slot(b, xs[i]->id, true) == NULL &&
-        (flags & RLO_TAPE_ALLOW_UNCONNECTED) == 0) {
+    if (find_slot(b, xs[i]->id, true) == NULL && (flags & RLO_TAPE_ALLOW_UNCONNECTED) == 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "no kernel that the tape recorded leads from x %d, %s, "
                       "to y, %s",
-                      i,
-                      rlo__shape_words_of(&xs[i]->shape->shape).text,
+                      i, rlo__shape_words_of(&xs[i]->shape->shape).text,
                       rlo__shape_words_of(&y->shape->shape).text);
     }
   }
   for (int64_t n = 0; n < b->tape->count; ++n) {
     const rlo__tape_node *node = b->tape->nodes[n];
     if (node->gradient.run == NULL && has_slots(b, node, true)) {
-      return rlo__registry_fail_missing(
-          b->tape->engine->registry, node->call.kernel_name, NULL);
+      return rlo__registry_fail_missing(b->tape->engine->registry, node->call.kernel_name, NULL);
     }
   }
   return RLO_OK;
@@ -155,8 +140,8 @@ static rlo_status check_path(const backward *b,
 
 /* Takes over the reference, also on failure. */
 static rlo_status contribute(slot *s, rlo_tensor *dx) {
-  rlo_status status = rlo__array_reserve(
-      &s->dxs, sizeof(rlo_tensor *), (size_t)s->count + 1, &s->capacity);
+  rlo_status status =
+      rlo__array_reserve(&s->dxs, sizeof(rlo_tensor *), (size_t)s->count + 1, &s->capacity);
   if (status != RLO_OK) {
     rlo_tensor_release(dx);
     return status;
@@ -187,21 +172,16 @@ typedef struct step {
   bool *wants;
 } step;
 
-static rlo_status step_init(step *s,
-                            const rlo_gradient_call *call,
-                            int32_t num_outputs) {
+static rlo_status step_init(step *s, const rlo_gradient_call *call, int32_t num_outputs) {
   const size_t num_inputs = (size_t)call->num_inputs;
-  *s =
-      (step){.call = *call,
-             .dys = rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *)),
-             .wants = rlo__alloc_array(num_inputs, sizeof *s->wants)};
+  *s = (step){.call = *call,
+              .dys = rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *)),
+              .wants = rlo__alloc_array(num_inputs, sizeof *s->wants)};
   s->call.num_outputs = num_outputs;
   s->call.dys = s->dys;
   s->call.wants = s->wants;
   s->call.dxs = rlo__alloc_array(num_inputs, sizeof(rlo_tensor *));
-  return s->dys != NULL && s->call.dxs != NULL && s->wants != NULL
-             ? RLO_OK
-             : RLO_OUT_OF_MEMORY;
+  return s->dys != NULL && s->call.dxs != NULL && s->wants != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
 }
 
 static void step_deinit(step *s) {
@@ -210,22 +190,17 @@ static void step_deinit(step *s) {
   rlo__free(s->wants);
 }
 
-static rlo_status run_step(const backward *b,
-                           const rlo__tape_node *node,
-                           step *s) {
+static rlo_status run_step(const backward *b, const rlo__tape_node *node, step *s) {
   const int32_t num_inputs = s->call.num_inputs;
   for (int32_t i = 0; i < num_inputs; ++i) {
     s->wants[i] = find_slot(b, node->ids[i], true) != NULL;
   }
   for (int32_t k = 0; k < s->call.num_outputs; ++k) {
     slot *of_dy = find_slot(b, node->ids[num_inputs + k], true);
-    RLO_TRY(
-        of_dy != NULL && of_dy->count > 0
-            ? add_up(of_dy, &s->dys[k])
-            : rlo__gradient_constant(b->tape->engine,
-                                     node->call.input_shapes[num_inputs + k],
-                                     RLO_DTYPE_ZERO,
-                                     &s->dys[k]));
+    RLO_TRY(of_dy != NULL && of_dy->count > 0
+                ? add_up(of_dy, &s->dys[k])
+                : rlo__gradient_constant(b->tape->engine, node->call.input_shapes[num_inputs + k],
+                                         RLO_DTYPE_ZERO, &s->dys[k]));
   }
   RLO_TRY(rlo__gradient_run(&node->gradient, &s->call));
   for (int32_t i = 0; i < num_inputs; ++i) {
@@ -238,17 +213,14 @@ static rlo_status run_step(const backward *b,
   return RLO_OK;
 }
 
-static rlo_status run_backward(const backward *b,
-                               rlo_tensor *y,
-                               rlo_tensor *dy) {
+static rlo_status run_backward(const backward *b, rlo_tensor *y, rlo_tensor *dy) {
   slot *last = find_slot(b, y->id, true);
   if (last == NULL) {
     return RLO_OK;
   }
   rlo_tensor *first = rlo_tensor_retain(dy);
   if (first == NULL) {
-    RLO_TRY(rlo__gradient_constant(
-        b->tape->engine, &y->shape->shape, RLO_DTYPE_ONE, &first));
+    RLO_TRY(rlo__gradient_constant(b->tape->engine, &y->shape->shape, RLO_DTYPE_ONE, &first));
   }
   RLO_TRY(contribute(last, first));
   for (int64_t n = b->tape->count - 1; n >= 0; --n) {
@@ -266,13 +238,8 @@ static rlo_status run_backward(const backward *b,
   return RLO_OK;
 }
 
-static rlo_status compute(backward *b,
-                          rlo_tensor *y,
-                          rlo_tensor *dy,
-                          rlo_tensor *const *xs,
-                          int32_t count,
-                          uint32_t flags,
-                          rlo_tensor **dxs) {
+static rlo_status compute(backward *b, rlo_tensor *y, rlo_tensor *dy, rlo_tensor *const *xs,
+                          int32_t count, uint32_t flags, rlo_tensor **dxs) {
   RLO_TRY(find_paths(b, y, xs, count));
   RLO_TRY(check_path(b, y, xs, count, flags));
   RLO_TRY(run_backward(b, y, dy));
@@ -285,13 +252,8 @@ static rlo_status compute(backward *b,
   return RLO_OK;
 }
 
-rlo_status rlo_tape_gradients(rlo_tape *tape,
-                              rlo_tensor *y,
-                              rlo_tensor *dy,
-                              rlo_tensor *const *xs,
-                              int32_t count,
-                              uint32_t flags,
-                              rlo_tensor **out_dxs) {
+rlo_status rlo_tape_gradients(rlo_tape *tape, rlo_tensor *y, rlo_tensor *dy, rlo_tensor *const *xs,
+                              int32_t count, uint32_t flags, rlo_tensor **out_dxs) {
   RLO_REQUIRE(tape, y, xs, out_dxs);
   RLO_TRY(check_arguments(tape, y, dy, xs, count, flags));
   backward b = {.tape = tape};
@@ -318,23 +280,16 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
   return status;
 }
 
-rlo_status rlo_value_and_gradients(rlo_engine *engine,
-                                   rlo_tensor_fn f,
-                                   void *payload,
-                                   rlo_tensor *const *xs,
-                                   int32_t count,
-                                   rlo_tensor *dy,
-                                   uint32_t flags,
-                                   rlo_tensor **out_y,
-                                   rlo_tensor **out_dxs) {
+rlo_status rlo_value_and_gradients(rlo_engine *engine, rlo_tensor_fn f, void *payload,
+                                   rlo_tensor *const *xs, int32_t count, rlo_tensor *dy,
+                                   uint32_t flags, rlo_tensor **out_y, rlo_tensor **out_dxs) {
   RLO_REQUIRE(engine, f, xs, out_dxs);
   RLO_TRY(check_count(count));
   rlo_tape *tape = NULL;
   rlo_tensor *y = NULL;
   RLO_TRY(rlo_tape_begin(engine, &tape));
   rlo__scope_enter();
-  rlo_status status = RLO__CALLBACK(f(engine, xs, count, &y, payload),
-                                    "the function to derive");
+  rlo_status status = RLO__CALLBACK(f(engine, xs, count, &y, payload), "the function to derive");
   if (status == RLO_OK) {
     status = rlo__scope_hand_out(engine, &y, 1, &y);
   }
@@ -357,15 +312,10 @@ rlo_status rlo_value_and_gradients(rlo_engine *engine,
 
 /* ------------------------------------------------- of one kernel, by itself */
 
-static rlo_status check_product(const rlo_engine *engine,
-                                const char *kernel_name,
-                                int32_t num_inputs,
-                                rlo_tensor *const *dys,
-                                int32_t num_dys) {
+static rlo_status check_product(const rlo_engine *engine, const char *kernel_name,
+                                int32_t num_inputs, rlo_tensor *const *dys, int32_t num_dys) {
   if (num_inputs < 1 || num_dys < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s': %s",
-                    kernel_name,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s': %s", kernel_name,
                     num_inputs < 1 ? "there are no inputs" : "there is no dy");
   }
   for (int32_t k = 0; k < num_dys; ++k) {
@@ -395,30 +345,20 @@ typedef struct product {
 static rlo_status check_dys(const product *p, rlo_tensor *const *dys) {
   const rlo_kernel_call *r = &p->call;
   int32_t count = 0;
-  const rlo_shape **inputs =
-      rlo__alloc_array((size_t)r->num_inputs, sizeof(rlo_shape *));
+  const rlo_shape **inputs = rlo__alloc_array((size_t)r->num_inputs, sizeof(rlo_shape *));
   if (inputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     inputs[n] = rlo_tensor_shape(r->inputs[n]);
   }
-  rlo_status status = rlo_infer_kernel(r->engine,
-                                       r->kernel_name,
-                                       inputs,
-                                       r->num_inputs,
-                                       r->attributes,
-                                       p->output_shapes,
-                                       p->num_dys,
-                                       &count);
+  rlo_status status = rlo_infer_kernel(r->engine, r->kernel_name, inputs, r->num_inputs,
+                                       r->attributes, p->output_shapes, p->num_dys, &count);
   rlo__free(inputs);
   RLO_TRY(status);
   if (count != p->num_dys) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' has %d results, and there are %d dys",
-                    r->kernel_name,
-                    count,
-                    p->num_dys);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' has %d results, and there are %d dys",
+                    r->kernel_name, count, p->num_dys);
   }
   for (int32_t k = 0; k < count; ++k) {
     if (dys[k] != NULL) {
@@ -429,31 +369,22 @@ static rlo_status check_dys(const product *p, rlo_tensor *const *dys) {
 }
 
 /* Runs the kernel if its gradient saves results, and then the gradient. */
-static rlo_status run_product(product *p,
-                              rlo_tensor *const *dys,
-                              const bool *wants) {
+static rlo_status run_product(product *p, rlo_tensor *const *dys, const bool *wants) {
   rlo_kernel_call *r = &p->call;
   if (rlo__gradient_saves_outputs(&p->gradient.gradient, p->kernel)) {
-    RLO_TRY(rlo_run_kernel(r->engine,
-                           r->kernel_name,
-                           r->inputs,
-                           r->num_inputs,
-                           r->attributes,
-                           p->outputs,
-                           p->num_dys,
-                           NULL));
+    RLO_TRY(rlo_run_kernel(r->engine, r->kernel_name, r->inputs, r->num_inputs, r->attributes,
+                           p->outputs, p->num_dys, NULL));
     r->outputs = p->outputs;
     r->num_outputs = p->num_dys;
   }
   RLO_TRY(rlo__tape_node_create(&(rlo__record){.call = r, .config = p->kernel},
-                                &p->gradient.gradient,
-                                &p->node));
+                                &p->gradient.gradient, &p->node));
   RLO_TRY(step_init(&p->step, &p->node->call, p->num_dys));
   for (int32_t k = 0; k < p->num_dys; ++k) {
     p->step.dys[k] = rlo_tensor_retain(dys[k]);
     if (dys[k] == NULL) {
-      RLO_TRY(rlo__gradient_constant(
-          r->engine, &p->output_shapes[k], RLO_DTYPE_ZERO, &p->step.dys[k]));
+      RLO_TRY(
+          rlo__gradient_constant(r->engine, &p->output_shapes[k], RLO_DTYPE_ZERO, &p->step.dys[k]));
     }
   }
   for (int32_t n = 0; n < r->num_inputs; ++n) {
@@ -462,15 +393,9 @@ static rlo_status run_product(product *p,
   return rlo__gradient_run(&p->gradient.gradient, &p->step.call);
 }
 
-rlo_status rlo_vjp(rlo_engine *engine,
-                   const char *kernel_name,
-                   rlo_tensor *const *inputs,
-                   int32_t num_inputs,
-                   const rlo_attributes *attributes,
-                   rlo_tensor *const *dys,
-                   int32_t num_dys,
-                   const bool *wants,
-                   rlo_tensor **out_dxs) {
+rlo_status rlo_vjp(rlo_engine *engine, const char *kernel_name, rlo_tensor *const *inputs,
+                   int32_t num_inputs, const rlo_attributes *attributes, rlo_tensor *const *dys,
+                   int32_t num_dys, const bool *wants, rlo_tensor **out_dxs) {
   RLO_REQUIRE(engine, kernel_name, inputs, dys, out_dxs);
   RLO_TRY(check_product(engine, kernel_name, num_inputs, dys, num_dys));
   product p = {.num_dys = num_dys};
@@ -490,10 +415,9 @@ rlo_status rlo_vjp(rlo_engine *engine,
   p.output_shapes = rlo__alloc_array((size_t)num_dys, sizeof *p.output_shapes);
   p.outputs = rlo__alloc_array((size_t)num_dys, sizeof(rlo_tensor *));
   rlo__scope_enter();
-  rlo_status status =
-      p.output_shapes != NULL && p.outputs != NULL
-          ? rlo__kernel_check_inputs(p.kernel, engine, inputs, num_inputs)
-          : RLO_OUT_OF_MEMORY;
+  rlo_status status = p.output_shapes != NULL && p.outputs != NULL
+                          ? rlo__kernel_check_inputs(p.kernel, engine, inputs, num_inputs)
+                          : RLO_OUT_OF_MEMORY;
   RLO_TRY_GOTO(status);
   RLO_TRY_GOTO(check_dys(&p, dys));
   RLO_TRY_GOTO(run_product(&p, dys, wants));

@@ -15,9 +15,7 @@
 
 /* --------------------------------------------------------- within gradients */
 
-rlo_status rlo_gradient_saved(const rlo_gradient_call *call,
-                              const char *name,
-                              int32_t n,
+rlo_status rlo_gradient_saved(const rlo_gradient_call *call, const char *name, int32_t n,
                               rlo_tensor **out_tensor) {
   RLO_REQUIRE(call, name, out_tensor);
   int32_t num_named = call->saved_names != NULL ? call->num_saved : 0;
@@ -33,33 +31,23 @@ rlo_status rlo_gradient_saved(const rlo_gradient_call *call,
   rlo__str known = rlo__str_over(text, sizeof text);
   for (int32_t i = 0; i < num_named; ++i) {
     if (call->saved_names[i] != NULL) {
-      rlo__str_printf(&known,
-                      "%s'%s'",
-                      known.length == 0 ? "" : ", ",
-                      call->saved_names[i]);
+      rlo__str_printf(&known, "%s'%s'", known.length == 0 ? "" : ", ", call->saved_names[i]);
     }
   }
-  return RLO_FAIL(
-      RLO_NOT_FOUND,
-      "the gradient of kernel '%s' has not saved %s; %s%s",
-      call->kernel_name,
-      rlo__name_text(name, n).text,
-      known.length == 0 ? "it has saved nothing with a name" : "it has saved ",
-      rlo__str_text(&known));
+  return RLO_FAIL(RLO_NOT_FOUND, "the gradient of kernel '%s' has not saved %s; %s%s",
+                  call->kernel_name, rlo__name_text(name, n).text,
+                  known.length == 0 ? "it has saved nothing with a name" : "it has saved ",
+                  rlo__str_text(&known));
 }
 
-rlo_status rlo_gradient_input(const rlo_gradient_call *call,
-                              const char *name,
-                              int32_t n,
+rlo_status rlo_gradient_input(const rlo_gradient_call *call, const char *name, int32_t n,
                               int32_t *out_place) {
   RLO_REQUIRE(call, name, out_place);
-  int32_t place = rlo__input_place(
-      call->input_names, call->num_input_names, call->num_inputs, name, n);
+  int32_t place =
+      rlo__input_place(call->input_names, call->num_input_names, call->num_inputs, name, n);
   if (place < 0) {
-    return RLO_FAIL(RLO_NOT_FOUND,
-                    "the gradient of kernel '%s': the call had no input %s",
-                    call->kernel_name,
-                    rlo__name_text(name, n).text);
+    return RLO_FAIL(RLO_NOT_FOUND, "the gradient of kernel '%s': the call had no input %s",
+                    call->kernel_name, rlo__name_text(name, n).text);
   }
   *out_place = place;
   return RLO_OK;
@@ -74,38 +62,29 @@ rlo__shape_words rlo__shape_words_of(const rlo_shape *shape) {
 }
 
 /* The name in messages of an input of the kernel. */
-static rlo__input_text input_text(const rlo_gradient_call *call,
-                                  int32_t index) {
-  return rlo__input_text_of(
-      call->input_names, call->num_input_names, call->num_inputs, index);
+static rlo__input_text input_text(const rlo_gradient_call *call, int32_t index) {
+  return rlo__input_text_of(call->input_names, call->num_input_names, call->num_inputs, index);
 }
 
 static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
   const rlo_tensor *dx = call->dxs[index];
   const rlo_shape *wanted = call->input_shapes[index];
   if (dx == NULL || dx->engine != call->engine) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s' gave %s for %s",
-                    call->kernel_name,
-                    dx == NULL ? "nothing" : "a tensor of another engine",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' gave %s for %s",
+                    call->kernel_name, dx == NULL ? "nothing" : "a tensor of another engine",
                     input_text(call, index).text);
   }
   if (!rlo_shape_compatible(rlo_tensor_shape(dx), wanted)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s' gave %s for %s, which is %s",
-                    call->kernel_name,
-                    rlo__shape_words_of(rlo_tensor_shape(dx)).text,
-                    input_text(call, index).text,
-                    rlo__shape_words_of(wanted).text);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' gave %s for %s, which is %s",
+                    call->kernel_name, rlo__shape_words_of(rlo_tensor_shape(dx)).text,
+                    input_text(call, index).text, rlo__shape_words_of(wanted).text);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__gradient_run(const rlo_gradient_config *config,
-                             rlo_gradient_call *call) {
+rlo_status rlo__gradient_run(const rlo_gradient_config *config, rlo_gradient_call *call) {
   rlo_status status = RLO__CALLBACK(config->run(call, config->payload),
-                                    "the gradient of kernel '%s'",
-                                    call->kernel_name);
+                                    "the gradient of kernel '%s'", call->kernel_name);
   for (int32_t n = 0; n < call->num_inputs && status == RLO_OK; ++n) {
     if (call->wants[n]) {
       status = check_dx(call, n);
@@ -120,26 +99,20 @@ rlo_status rlo__gradient_run(const rlo_gradient_config *config,
   return status;
 }
 
-rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
-                                  const rlo_shape *result,
-                                  const char *role,
+rlo_status rlo__gradient_check_dy(const rlo_tensor *dy, const rlo_shape *result, const char *role,
                                   int32_t index) {
   if (!rlo_shape_compatible(rlo_tensor_shape(dy), result)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s %d is %s, and its result is %s; type and dimensions "
                     "must be the same",
-                    role,
-                    index,
-                    rlo__shape_words_of(rlo_tensor_shape(dy)).text,
+                    role, index, rlo__shape_words_of(rlo_tensor_shape(dy)).text,
                     rlo__shape_words_of(result).text);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__gradient_constant(rlo_engine *engine,
-                                  const rlo_shape *shape,
-                                  rlo_dtype_constant constant,
-                                  rlo_tensor **out_tensor) {
+rlo_status rlo__gradient_constant(rlo_engine *engine, const rlo_shape *shape,
+                                  rlo_dtype_constant constant, rlo_tensor **out_tensor) {
   rlo_shape plain;
   RLO_TRY(rlo__ops_shape_like(shape, shape->dims, shape->rank, &plain));
   return rlo_tensor_create_constant(engine, &plain, constant, out_tensor);
@@ -151,9 +124,7 @@ bool rlo__gradient_is_narrow(rlo_dtype dtype) {
   return rlo_dtype_is_floating(dtype) && rlo_dtype_value_bits(dtype) < 32;
 }
 
-static rlo_status add_wide(rlo_tensor *const *tensors,
-                           int32_t count,
-                           rlo_tensor **out_sum) {
+static rlo_status add_wide(rlo_tensor *const *tensors, int32_t count, rlo_tensor **out_sum) {
   rlo_tensor *sum = NULL;
   rlo_tensor **wide = rlo__alloc_array((size_t)count, sizeof(rlo_tensor *));
   if (wide == NULL) {
@@ -171,9 +142,7 @@ fail:
   return status;
 }
 
-rlo_status rlo__gradient_add(rlo_tensor *const *tensors,
-                             int32_t count,
-                             rlo_tensor **out_sum) {
+rlo_status rlo__gradient_add(rlo_tensor *const *tensors, int32_t count, rlo_tensor **out_sum) {
   if (count == 1) {
     *out_sum = rlo_tensor_retain(tensors[0]);
     return RLO_OK;

@@ -14,8 +14,7 @@ rlo__shape_words rlo__shape_words_of(const rlo_shape *shape);
 
 /** Registers the gradient of a built-in kernel; the operation is its payload.
  */
-RLO_NODISCARD rlo_status rlo__gradient_register_op(rlo_engine *engine,
-                                                   const rlo__copy_op *op);
+RLO_NODISCARD rlo_status rlo__gradient_register_op(rlo_engine *engine, const rlo__copy_op *op);
 
 /** Runs a gradient and checks its results. After a failure every dx is NULL. */
 RLO_NODISCARD rlo_status rlo__gradient_run(const rlo_gradient_config *config,
@@ -23,22 +22,18 @@ RLO_NODISCARD rlo_status rlo__gradient_run(const rlo_gradient_config *config,
 
 /** RLO_OK if a dy fits a result. The message names it by `role` and `index`.
  *  RLO_INVALID_ARGUMENT. */
-RLO_NODISCARD rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
-                                                const rlo_shape *result,
-                                                const char *role,
-                                                int32_t index);
+RLO_NODISCARD rlo_status rlo__gradient_check_dy(const rlo_tensor *dy, const rlo_shape *result,
+                                                const char *role, int32_t index);
 
 /** Creates a row-major tensor with a shape's type, dimensions and element size,
  *  whose elements all are one constant. */
-RLO_NODISCARD rlo_status rlo__gradient_constant(rlo_engine *engine,
-                                                const rlo_shape *shape,
+RLO_NODISCARD rlo_status rlo__gradient_constant(rlo_engine *engine, const rlo_shape *shape,
                                                 rlo_dtype_constant constant,
                                                 rlo_tensor **out_tensor);
 
 /** Adds `count` tensors, at least 1, by AddN; three and more narrow floats in
  *  f32, so that they are rounded once. Retains a single tensor. */
-RLO_NODISCARD rlo_status rlo__gradient_add(rlo_tensor *const *tensors,
-                                           int32_t count,
+RLO_NODISCARD rlo_status rlo__gradient_add(rlo_tensor *const *tensors, int32_t count,
                                            rlo_tensor **out_sum);
 
 /** Floats narrower than f32, which are added in f32. */
@@ -75,8 +70,7 @@ struct rlo_tape {
 
 /** RLO_OK if the calling thread may use the tape now. `action` is for the
  *  message: "ending a tape". */
-RLO_NODISCARD rlo_status rlo__tape_check(const rlo_tape *tape,
-                                         const char *action);
+RLO_NODISCARD rlo_status rlo__tape_check(const rlo_tape *tape, const char *action);
 
 /** Tells if a gradient saves results of a kernel. */
 bool rlo__gradient_saves_outputs(const rlo_gradient_config *gradient,
@@ -88,10 +82,9 @@ bool rlo__gradient_saves_outputs(const rlo_gradient_config *gradient,
  * @return RLO_OK; RLO_INVALID_ARGUMENT for a name that the kernel does not
  *         have; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status
-rlo__tape_node_create(const rlo__record *record,
-                      const rlo_gradient_config *gradient,
-                      rlo__tape_node **out_node);
+RLO_NODISCARD rlo_status rlo__tape_node_create(const rlo__record *record,
+                                               const rlo_gradient_config *gradient,
+                                               rlo__tape_node **out_node);
 /** NULL is legal. */
 void rlo__tape_node_release(rlo__tape_node *node);
 

@@ -15,9 +15,7 @@
  * a gradient itself. */
 
 /* Returns a tensor in a layout of its dimensions: by Relayout, or itself. */
-static rlo_status place(rlo_tensor *x,
-                        const rlo_shape *shape,
-                        rlo_tensor **out_tensor) {
+static rlo_status place(rlo_tensor *x, const rlo_shape *shape, rlo_tensor **out_tensor) {
   if (rlo_shape_equal(rlo_tensor_shape(x), shape)) {
     *out_tensor = rlo_tensor_retain(x);
     return RLO_OK;
@@ -27,9 +25,7 @@ static rlo_status place(rlo_tensor *x,
 
 /* Makes a tensor the gradient of input n, in the input's type and layout; takes
  * over the reference. */
-static rlo_status give(const rlo_gradient_call *call,
-                       int32_t n,
-                       rlo_tensor *dx) {
+static rlo_status give(const rlo_gradient_call *call, int32_t n, rlo_tensor *dx) {
   const rlo_shape *wanted = call->input_shapes[n];
   rlo_tensor *typed = rlo_tensor_retain(dx);
   rlo_status status = RLO_OK;
@@ -47,62 +43,41 @@ static rlo_status give(const rlo_gradient_call *call,
 }
 
 /* Runs a kernel with one result. */
-static rlo_status run(const rlo_gradient_call *call,
-                      const char *kernel_name,
-                      rlo_tensor *const *inputs,
-                      int32_t num_inputs,
-                      const rlo_attribute *items,
-                      int32_t num_items,
-                      rlo_tensor **out_y) {
-  return rlo_run_kernel(call->engine,
-                        kernel_name,
-                        inputs,
-                        num_inputs,
-                        &(rlo_attributes){items, num_items},
-                        out_y,
-                        1,
-                        NULL);
+static rlo_status run(const rlo_gradient_call *call, const char *kernel_name,
+                      rlo_tensor *const *inputs, int32_t num_inputs, const rlo_attribute *items,
+                      int32_t num_items, rlo_tensor **out_y) {
+  return rlo_run_kernel(call->engine, kernel_name, inputs, num_inputs,
+                        &(rlo_attributes){items, num_items}, out_y, 1, NULL);
 }
 
 /* -------------------------------------------------------- the adjoint's own */
 
 /* The inputs of the operation: the gradient's dy in place of the one that the
  * adjoint was for, zeros for all others. */
-static rlo_status make_inputs(const rlo_gradient_call *call,
-                              const rlo__adjoint *a,
+static rlo_status make_inputs(const rlo_gradient_call *call, const rlo__adjoint *a,
                               rlo_tensor **inputs) {
   for (int32_t n = 0; n < a->call.num_inputs; ++n) {
     RLO_TRY(n == a->input
                 ? place(call->dys[0], &a->shapes[n], &inputs[n])
-                : rlo__gradient_constant(
-                      call->engine, &a->shapes[n], RLO_DTYPE_ZERO, &inputs[n]));
+                : rlo__gradient_constant(call->engine, &a->shapes[n], RLO_DTYPE_ZERO, &inputs[n]));
   }
   return RLO_OK;
 }
 
-static rlo_status run_forward(const rlo_gradient_call *call,
-                              const rlo__adjoint *a,
+static rlo_status run_forward(const rlo_gradient_call *call, const rlo__adjoint *a,
                               rlo_tensor **inputs) {
   RLO_TRY(make_inputs(call, a, inputs));
   /* Its results are the gradients of the dys; unwanted ones are released. */
-  return rlo_run_kernel(call->engine,
-                        a->call.op->name,
-                        inputs,
-                        a->call.num_inputs,
-                        &a->attributes,
-                        call->dxs,
-                        call->num_inputs,
-                        NULL);
+  return rlo_run_kernel(call->engine, a->call.op->name, inputs, a->call.num_inputs, &a->attributes,
+                        call->dxs, call->num_inputs, NULL);
 }
 
 static rlo_status gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
   (void)payload;
   rlo__adjoint *a = NULL;
   RLO_TRY(rlo__adjoint_decode(call->attributes, call->input_shapes[0], &a));
-  rlo_tensor **inputs =
-      rlo__alloc_array((size_t)a->call.num_inputs, sizeof(rlo_tensor *));
-  rlo_status status =
-      inputs == NULL ? RLO_OUT_OF_MEMORY : run_forward(call, a, inputs);
+  rlo_tensor **inputs = rlo__alloc_array((size_t)a->call.num_inputs, sizeof(rlo_tensor *));
+  rlo_status status = inputs == NULL ? RLO_OUT_OF_MEMORY : run_forward(call, a, inputs);
   rlo__tensor_list_release(inputs, a->call.num_inputs);
   rlo__free(a);
   return status;
@@ -125,17 +100,11 @@ typedef rlo_status (*rule_fn)(const derived *d, rlo_tensor **out_dx);
 /* The adjoint of the operation; the dys are row-major. */
 static rlo_status of_copy(const derived *d, rlo_tensor **out_dx) {
   const rlo_gradient_call *call = d->call;
-  const rlo__copy_call forward = {
-      d->op, call->input_shapes, call->num_inputs, call->attributes};
+  const rlo__copy_call forward = {d->op, call->input_shapes, call->num_inputs, call->attributes};
   rlo_attributes *code = NULL;
   RLO_TRY(rlo__adjoint_encode(&forward, d->input, &code));
-  rlo_status status = run(call,
-                          RLO_KERNEL_NAME_MOVE_ADJOINT,
-                          call->dys,
-                          call->num_outputs,
-                          code->items,
-                          code->count,
-                          out_dx);
+  rlo_status status = run(call, RLO_KERNEL_NAME_MOVE_ADJOINT, call->dys, call->num_outputs,
+                          code->items, code->count, out_dx);
   rlo__free(code);
   return status;
 }
@@ -160,8 +129,7 @@ static rlo_status of_roll(const derived *d, rlo_tensor **out_dx) {
   int64_t dims[RLO_MAX_RANK];
   int64_t back[RLO_MAX_RANK];
   RLO_TRY(rlo_attributes_get_i64s(d->call->attributes, "shifts", &shifts));
-  RLO_TRY(rlo__axes_get(
-      d->call->attributes, "dims", d->x->rank, false, axes, &count));
+  RLO_TRY(rlo__axes_get(d->call->attributes, "dims", d->x->rank, false, axes, &count));
   for (int32_t i = 0; i < count; ++i) {
     int64_t size = d->x->dims[axes[i]];
     dims[i] = axes[i];
@@ -172,8 +140,7 @@ static rlo_status of_roll(const derived *d, rlo_tensor **out_dx) {
 
 /* The same factor, an integer to the last bit. */
 static rlo_status of_scale(const derived *d, rlo_tensor **out_dx) {
-  const rlo_attribute *factor =
-      rlo_attributes_find(d->call->attributes, "factor");
+  const rlo_attribute *factor = rlo_attributes_find(d->call->attributes, "factor");
   return run(d->call, d->op->name, d->call->dys, 1, factor, 1, out_dx);
 }
 
@@ -185,8 +152,7 @@ static rlo_status of_indexed(const derived *d, rlo_tensor **out_dx) {
   rlo_tensor *const inputs[] = {call->dys[0], call->saved[0]};
   rlo_attribute items[] = {
       rlo_attribute_i64("axis", rlo__i64_or(call->attributes, "axis", 0)),
-      rlo_attribute_i64("batch_dims",
-                        rlo__i64_or(call->attributes, "batch_dims", 0)),
+      rlo_attribute_i64("batch_dims", rlo__i64_or(call->attributes, "batch_dims", 0)),
       rlo_attribute_i64("num_segments", 0)};
   int32_t axis = 0;
   if (d->input == 1) {
@@ -197,13 +163,8 @@ static rlo_status of_indexed(const derived *d, rlo_tensor **out_dx) {
     items[0].value.i64 = axis;
     items[2].value.i64 = d->x->dims[axis];
   }
-  return run(call,
-             is_gather ? "UnsortedSegmentSum" : "GatherV2",
-             inputs,
-             2,
-             items,
-             is_gather ? 3 : 2,
-             out_dx);
+  return run(call, is_gather ? "UnsortedSegmentSum" : "GatherV2", inputs, 2, items,
+             is_gather ? 3 : 2, out_dx);
 }
 
 /* The two are inverse to each other, with zeros for what was cropped. The
@@ -213,15 +174,9 @@ static rlo_status of_batch(const derived *d, rlo_tensor **out_dx) {
   bool is_to_batch = strcmp(d->op->name, "SpaceToBatchND") == 0;
   rlo_attribute items[] = {
       *rlo_attributes_find(call->attributes, "block_shape"),
-      *rlo_attributes_find(call->attributes,
-                           is_to_batch ? "paddings" : "crops")};
+      *rlo_attributes_find(call->attributes, is_to_batch ? "paddings" : "crops")};
   items[1].name = is_to_batch ? "crops" : "paddings";
-  return run(call,
-             is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND",
-             call->dys,
-             1,
-             items,
-             2,
+  return run(call, is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND", call->dys, 1, items, 2,
              out_dx);
 }
 
@@ -231,9 +186,7 @@ static rlo_status of_batch(const derived *d, rlo_tensor **out_dx) {
  * zeros for what was taken away; a slice then leaves out what came in between.
  * The adjoint's own problem could have a quotient on the side that is written.
  */
-static rlo_status undo_pad(const rlo_gradient_call *call,
-                           rlo_tensor *dy,
-                           rlo_tensor **out_dx) {
+static rlo_status undo_pad(const rlo_gradient_call *call, rlo_tensor *dy, rlo_tensor **out_dx) {
   static const int64_t begin[RLO_MAX_RANK];
   const rlo_shape *x = call->input_shapes[0];
   int64_t edges[2 * RLO_MAX_RANK];
@@ -256,8 +209,8 @@ static rlo_status undo_pad(const rlo_gradient_call *call,
     strides[k] = x->dims[k] > 1 ? given.values[k] + 1 : 1;
   }
   RLO_TRY(run(call, "PadV2", &dy, 1, &back, 1, &spread));
-  rlo_status status = rlo_op_strided_slice(
-      spread, begin, rlo_tensor_shape(spread)->dims, strides, out_dx);
+  rlo_status status =
+      rlo_op_strided_slice(spread, begin, rlo_tensor_shape(spread)->dims, strides, out_dx);
   rlo_tensor_release(spread);
   return status;
 }
@@ -279,8 +232,7 @@ static rlo_status of_pad(const derived *d, rlo_tensor **out_dx) {
   RLO_TRY_GOTO(undo_pad(call, t[DY], &t[DX]));
   RLO_TRY_GOTO(rlo_op_sum(t[DY], NULL, 0, false, &t[ALL]));
   RLO_TRY_GOTO(rlo_op_sum(t[DX], NULL, 0, false, &t[INSIDE]));
-  RLO_TRY_GOTO(
-      run(call, "Rescale", &t[INSIDE], 1, &minus_one, 1, &t[MINUS_INSIDE]));
+  RLO_TRY_GOTO(run(call, "Rescale", &t[INSIDE], 1, &minus_one, 1, &t[MINUS_INSIDE]));
   status = rlo_op_add_n(&t[ALL], 2, out_dx);
 fail:
   for (int32_t k = 0; k < COUNT; ++k) {
@@ -319,15 +271,13 @@ static const rule rules[] = {
 
 static const rule *find_rule(const char *kernel_name) {
   const rule *found = rules;
-  while (found->kernel_name != NULL &&
-         strcmp(found->kernel_name, kernel_name) != 0) {
+  while (found->kernel_name != NULL && strcmp(found->kernel_name, kernel_name) != 0) {
     ++found;
   }
   return found;
 }
 
-static rlo_status give_wanted(const rlo_gradient_call *call,
-                              const rlo__copy_op *op,
+static rlo_status give_wanted(const rlo_gradient_call *call, const rlo__copy_op *op,
                               rule_fn of_input) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     if (call->wants[n]) {
@@ -347,9 +297,7 @@ static rlo_status gradient_of_op(rlo_gradient_call *call, void *payload) {
 
 /* Converts the dys for the adjoint: row-major and, if that adds in several
  * steps, in a type that does not round between them. */
-static rlo_status make_plain(const rlo_gradient_call *call,
-                             bool is_widened,
-                             rlo_tensor **dys) {
+static rlo_status make_plain(const rlo_gradient_call *call, bool is_widened, rlo_tensor **dys) {
   for (int32_t k = 0; k < call->num_outputs; ++k) {
     const rlo_shape *shape = rlo_tensor_shape(call->dys[k]);
     rlo_shape plain;
@@ -363,8 +311,7 @@ static rlo_status make_plain(const rlo_gradient_call *call,
 static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
   const rlo__copy_op *op = payload;
   rlo_gradient_call plain = *call;
-  rlo_tensor **dys =
-      rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo_tensor *));
+  rlo_tensor **dys = rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo_tensor *));
   if (dys == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -379,21 +326,18 @@ static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-rlo_status rlo__gradient_register_op(rlo_engine *engine,
-                                     const rlo__copy_op *op) {
+rlo_status rlo__gradient_register_op(rlo_engine *engine, const rlo__copy_op *op) {
   const rule *own = find_rule(op->name);
   return rlo_gradient_register(
       engine,
-      &(rlo_gradient_config){
-          .struct_size = sizeof(rlo_gradient_config),
-          .kernel_name = op->name,
-          .saved_inputs = own->saved_inputs,
-          .run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
-                     ? gradient_of_adjoint
-                 : own->of_input == of_copy ? gradient_of_copy
-                                            : gradient_of_op,
-          /* Never written through. */
-          .payload = (void *)(uintptr_t)op},
-      0,
-      NULL);
+      &(rlo_gradient_config){.struct_size = sizeof(rlo_gradient_config),
+                             .kernel_name = op->name,
+                             .saved_inputs = own->saved_inputs,
+                             .run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
+                                        ? gradient_of_adjoint
+                                    : own->of_input == of_copy ? gradient_of_copy
+                                                               : gradient_of_op,
+                             /* Never written through. */
+                             .payload = (void *)(uintptr_t)op},
+      0, NULL);
 }

@@ -13,28 +13,22 @@
 static _Thread_local char this_thread;
 
 rlo_status rlo__tape_check(const rlo_tape *tape, const char *action) {
-  const char *problem =
-      tape == NULL                   ? "the tape is NULL"
-      : tape->thread != &this_thread ? "the tape was begun by another thread"
-      : tape->is_computing ? "a gradient is being computed from the tape"
-                           : NULL;
-  return problem == NULL
-             ? RLO_OK
-             : RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: %s", action, problem);
+  const char *problem = tape == NULL                   ? "the tape is NULL"
+                        : tape->thread != &this_thread ? "the tape was begun by another thread"
+                        : tape->is_computing ? "a gradient is being computed from the tape"
+                                             : NULL;
+  return problem == NULL ? RLO_OK : RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: %s", action, problem);
 }
 
 /* ------------------------------------------------------------------- saving */
 
 /* Tells if a gradient saves the tensor at a place, by `marks` or by its name.
  */
-static bool saves(const rlo_gradient_config *config,
-                  uint64_t marks,
-                  int32_t place,
+static bool saves(const rlo_gradient_config *config, uint64_t marks, int32_t place,
                   const char *name) {
   return (place < 64 && (marks >> place & 1) != 0) ||
          (name != NULL &&
-          rlo__input_names_find(
-              config->saved_names, config->num_saved_names, name) >= 0);
+          rlo__input_names_find(config->saved_names, config->num_saved_names, name) >= 0);
 }
 
 bool rlo__gradient_saves_outputs(const rlo_gradient_config *gradient,
@@ -51,24 +45,19 @@ static rlo_status check_saved_names(const rlo_gradient_config *config,
                                     const rlo_kernel_config *kernel) {
   for (int32_t i = 0; i < config->num_saved_names; ++i) {
     const char *name = config->saved_names[i];
-    if (rlo__input_names_find(
-            kernel->input_names, kernel->num_input_names, name) < 0 &&
-        rlo__input_names_find(
-            kernel->output_names, kernel->num_output_names, name) < 0) {
+    if (rlo__input_names_find(kernel->input_names, kernel->num_input_names, name) < 0 &&
+        rlo__input_names_find(kernel->output_names, kernel->num_output_names, name) < 0) {
       char text[256];
       rlo__str known = rlo__str_over(text, sizeof text);
       for (int32_t n = 0; n < kernel->num_input_names; ++n) {
-        rlo__str_printf(
-            &known, "%s'%s'", n == 0 ? "" : ", ", kernel->input_names[n]);
+        rlo__str_printf(&known, "%s'%s'", n == 0 ? "" : ", ", kernel->input_names[n]);
       }
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT,
-          "the gradient of kernel '%s' saves '%s', which is no "
-          "input or result of it; %s%s",
-          config->kernel_name,
-          name,
-          known.length == 0 ? "its inputs have no names" : "its inputs are ",
-          rlo__str_text(&known));
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the gradient of kernel '%s' saves '%s', which is no "
+                      "input or result of it; %s%s",
+                      config->kernel_name, name,
+                      known.length == 0 ? "its inputs have no names" : "its inputs are ",
+                      rlo__str_text(&known));
     }
   }
   return RLO_OK;
@@ -86,9 +75,7 @@ static void save_one(saving *s, rlo_tensor *tensor, const char *name) {
   s->names[s->count++] = name;
 }
 
-static rlo_status save(const rlo_gradient_config *gradient,
-                       const rlo__record *record,
-                       saving *s) {
+static rlo_status save(const rlo_gradient_config *gradient, const rlo__record *record, saving *s) {
   const rlo_kernel_config *kernel = record->config;
   if (record->gradient != NULL) {
     for (int32_t n = 0; n < record->num_saved; ++n) {
@@ -98,16 +85,13 @@ static rlo_status save(const rlo_gradient_config *gradient,
   }
   RLO_TRY(check_saved_names(gradient, kernel));
   for (int32_t n = 0; n < record->call->num_inputs; ++n) {
-    const char *name =
-        rlo__input_name(kernel->input_names, kernel->num_input_names, n);
-    if (gradient->saves_all_inputs ||
-        saves(gradient, gradient->saved_inputs, n, name)) {
+    const char *name = rlo__input_name(kernel->input_names, kernel->num_input_names, n);
+    if (gradient->saves_all_inputs || saves(gradient, gradient->saved_inputs, n, name)) {
       save_one(s, record->call->inputs[n], name);
     }
   }
   for (int32_t k = 0; k < record->call->num_outputs; ++k) {
-    const char *name =
-        k < kernel->num_output_names ? kernel->output_names[k] : NULL;
+    const char *name = k < kernel->num_output_names ? kernel->output_names[k] : NULL;
     if (saves(gradient, gradient->saved_outputs, k, name)) {
       save_one(s, record->call->outputs[k], name);
     }
@@ -132,16 +116,14 @@ void rlo__tape_node_release(rlo__tape_node *node) {
   rlo__free(node);
 }
 
-rlo_status rlo__tape_node_create(const rlo__record *record,
-                                 const rlo_gradient_config *gradient,
+rlo_status rlo__tape_node_create(const rlo__record *record, const rlo_gradient_config *gradient,
                                  rlo__tape_node **out_node) {
   const rlo_kernel_call *call = record->call;
   const size_t num_tensors = (size_t)(call->num_inputs + call->num_outputs);
-  const size_t num_saved =
-      record->gradient != NULL ? (size_t)record->num_saved : num_tensors;
-  rlo__tape_node *node = rlo__alloc(
-      sizeof *node + num_tensors * (sizeof *node->ids + sizeof(rlo_shape *)) +
-      num_saved * (sizeof(rlo_tensor *) + sizeof(char *)));
+  const size_t num_saved = record->gradient != NULL ? (size_t)record->num_saved : num_tensors;
+  rlo__tape_node *node =
+      rlo__alloc(sizeof *node + num_tensors * (sizeof *node->ids + sizeof(rlo_shape *)) +
+                 num_saved * (sizeof(rlo_tensor *) + sizeof(char *)));
   if (node == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -150,14 +132,12 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
   saving s = {.tensors = (rlo_tensor **)(void *)(shapes + num_tensors)};
   s.names = (const char **)(void *)(s.tensors + num_saved);
   for (int32_t n = 0; n < (int32_t)num_tensors; ++n) {
-    const rlo_tensor *tensor = n < call->num_inputs
-                                   ? call->inputs[n]
-                                   : call->outputs[n - call->num_inputs];
+    const rlo_tensor *tensor =
+        n < call->num_inputs ? call->inputs[n] : call->outputs[n - call->num_inputs];
     ids[n] = tensor->id;
     shapes[n] = &rlo__shared_shape_retain(tensor->shape)->shape;
   }
-  rlo_status status =
-      gradient->run != NULL ? save(gradient, record, &s) : RLO_OK;
+  rlo_status status = gradient->run != NULL ? save(gradient, record, &s) : RLO_OK;
   *node = (rlo__tape_node){.gradient = *gradient,
                            .call = {.engine = call->engine,
                                     .kernel_name = call->kernel_name,
@@ -181,30 +161,22 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
 
 /* ---------------------------------------------------------------- recording */
 
-static rlo_status record_kernel(rlo__recorder *recorder,
-                                const rlo__record *record) {
+static rlo_status record_kernel(rlo__recorder *recorder, const rlo__record *record) {
   rlo_tape *tape = (rlo_tape *)recorder;
   rlo__config found = {.gradient = RLO_GRADIENT_CONFIG_INIT};
   if (tape->is_computing) {
     return RLO_OK;
   }
   if (record->gradient == NULL) {
-    (void)rlo__registry_get(record->call->engine->registry,
-                            record->call->kernel_name,
-                            NULL,
+    (void)rlo__registry_get(record->call->engine->registry, record->call->kernel_name, NULL,
                             &found);
   }
-  RLO_TRY(rlo__array_reserve(&tape->nodes,
-                             sizeof(rlo__tape_node *),
-                             (size_t)tape->count + 1,
+  RLO_TRY(rlo__array_reserve(&tape->nodes, sizeof(rlo__tape_node *), (size_t)tape->count + 1,
                              &tape->capacity));
   rlo__tape_node *node = NULL;
   RLO_TRY(rlo__tape_node_create(
-      record,
-      record->gradient != NULL ? record->gradient : &found.gradient,
-      &node));
-  rlo_status status =
-      rlo_attributes_clone(record->call->attributes, &node->attributes);
+      record, record->gradient != NULL ? record->gradient : &found.gradient, &node));
+  rlo_status status = rlo_attributes_clone(record->call->attributes, &node->attributes);
   if (status != RLO_OK) {
     rlo__tape_node_release(node);
     return status;
@@ -259,30 +231,22 @@ struct rlo_saver {
 
 rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor) {
   RLO_REQUIRE(saver, tensor);
-  RLO_TRY(
-      rlo__tensor_check(tensor, saver->engine, "tensor to save", saver->count));
-  RLO_TRY(rlo__array_reserve(&saver->tensors,
-                             sizeof(rlo_tensor *),
-                             (size_t)saver->count + 1,
+  RLO_TRY(rlo__tensor_check(tensor, saver->engine, "tensor to save", saver->count));
+  RLO_TRY(rlo__array_reserve(&saver->tensors, sizeof(rlo_tensor *), (size_t)saver->count + 1,
                              &saver->capacity));
   saver->tensors[saver->count++] = rlo__tensor_hold(tensor);
   return RLO_OK;
 }
 
-static rlo_status check_arguments(const rlo_engine *engine,
-                                  const char *name,
-                                  rlo_tensor *const *inputs,
-                                  int32_t num_inputs,
+static rlo_status check_arguments(const rlo_engine *engine, const char *name,
+                                  rlo_tensor *const *inputs, int32_t num_inputs,
                                   int32_t num_outputs) {
   if (num_inputs < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s': %d inputs", name, num_inputs);
   }
   if (num_outputs < 1 || num_outputs > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%s': %d results; 1 to %d are possible",
-                    name,
-                    num_outputs,
-                    RLO_MAX_KERNEL_OUTPUTS);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s': %d results; 1 to %d are possible", name,
+                    num_outputs, RLO_MAX_KERNEL_OUTPUTS);
   }
   return rlo__tensors_check(inputs, num_inputs, engine, "input");
 }
@@ -290,9 +254,7 @@ static rlo_status check_arguments(const rlo_engine *engine,
 /* Replaces tensors that existed before the function ran, or that are results
  * twice, by views: a tape identifies a tensor with the kernel that created it.
  */
-static rlo_status own_outputs(rlo_tensor **outputs,
-                              int32_t count,
-                              uint64_t first_new_id) {
+static rlo_status own_outputs(rlo_tensor **outputs, int32_t count, uint64_t first_new_id) {
   for (int32_t k = 0; k < count; ++k) {
     bool is_own = outputs[k]->id >= first_new_id;
     for (int32_t j = 0; j < k; ++j) {
@@ -305,35 +267,25 @@ static rlo_status own_outputs(rlo_tensor **outputs,
   return RLO_OK;
 }
 
-rlo_status rlo_custom_gradient(rlo_engine *engine,
-                               const char *name,
-                               rlo_custom_fn forward,
-                               rlo_gradient_fn gradient,
-                               void *payload,
-                               rlo_tensor *const *inputs,
-                               int32_t num_inputs,
-                               rlo_tensor **outputs,
-                               int32_t num_outputs) {
+rlo_status rlo_custom_gradient(rlo_engine *engine, const char *name, rlo_custom_fn forward,
+                               rlo_gradient_fn gradient, void *payload, rlo_tensor *const *inputs,
+                               int32_t num_inputs, rlo_tensor **outputs, int32_t num_outputs) {
   RLO_REQUIRE(engine, name, forward, outputs);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_TRY(check_arguments(engine, name, inputs, num_inputs, num_outputs));
-  rlo_tensor **made =
-      rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *));
+  rlo_tensor **made = rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_saver saver = {.engine = engine};
-  const rlo_gradient_config config = {.struct_size = sizeof config,
-                                      .kernel_name = name,
-                                      .run = gradient,
-                                      .payload = payload};
+  const rlo_gradient_config config = {
+      .struct_size = sizeof config, .kernel_name = name, .run = gradient, .payload = payload};
   uint64_t first_new_id = rlo__tensor_next_id(engine);
   rlo__scope_enter();
   rlo__recorder_enter();
-  rlo_status status = RLO__CALLBACK(
-      forward(engine, inputs, num_inputs, &saver, made, num_outputs, payload),
-      "function '%s'",
-      name);
+  rlo_status status =
+      RLO__CALLBACK(forward(engine, inputs, num_inputs, &saver, made, num_outputs, payload),
+                    "function '%s'", name);
   rlo__recorder_leave();
   if (status != RLO_OK) {
     goto fail;
@@ -346,10 +298,8 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
                                 .num_inputs = num_inputs,
                                 .outputs = made,
                                 .num_outputs = num_outputs};
-  const rlo__record record = {.call = &call,
-                              .gradient = &config,
-                              .saved = saver.tensors,
-                              .num_saved = saver.count};
+  const rlo__record record = {
+      .call = &call, .gradient = &config, .saved = saver.tensors, .num_saved = saver.count};
   RLO_TRY_GOTO(rlo__recorder_notify(&record));
   status = rlo__scope_hand_out(engine, made, num_outputs, outputs);
 fail:

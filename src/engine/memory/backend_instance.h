@@ -56,35 +56,26 @@ typedef struct rlo__backend_instance {
 
 /** Creates an instance. @return the status of the factory;
  *  RLO_INVALID_ARGUMENT if methods are missing; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status
-rlo__backend_instance_create(rlo_engine *engine,
-                             const char *name,
-                             rlo__usage *usage,
-                             rlo_backend_factory factory,
-                             void *payload,
-                             uint64_t id,
-                             rlo__backend_instance **out_instance);
+RLO_NODISCARD rlo_status rlo__backend_instance_create(rlo_engine *engine, const char *name,
+                                                      rlo__usage *usage,
+                                                      rlo_backend_factory factory, void *payload,
+                                                      uint64_t id,
+                                                      rlo__backend_instance **out_instance);
 
-rlo__backend_instance *rlo__backend_instance_retain(
-    rlo__backend_instance *instance);
+rlo__backend_instance *rlo__backend_instance_retain(rlo__backend_instance *instance);
 /** NULL is legal. */
 void rlo__backend_instance_release(rlo__backend_instance *instance);
 
 /** Prepares a program of problems or else of a sum, which this takes over, also
  *  on failure. RLO_UNSUPPORTED if the backend runs none of them; the status of
  *  its function. */
-RLO_NODISCARD rlo_status
-rlo__backend_instance_prepare(const rlo__backend_instance *instance,
-                              rlo_problem_list *problems,
-                              rlo_segment_sum *sum,
-                              void **out_program);
+RLO_NODISCARD rlo_status rlo__backend_instance_prepare(const rlo__backend_instance *instance,
+                                                       rlo_problem_list *problems,
+                                                       rlo_segment_sum *sum, void **out_program);
 
 /** Runs a program; `dst` and the operands are memories of the instance. */
-RLO_NODISCARD rlo_status
-rlo__backend_instance_run(const rlo__backend_instance *instance,
-                          void *program,
-                          void *const *operands,
-                          void *dst);
+RLO_NODISCARD rlo_status rlo__backend_instance_run(const rlo__backend_instance *instance,
+                                                   void *program, void *const *operands, void *dst);
 
 /** Memory of an instance. Tensors share it by reference. */
 typedef struct rlo__allocation {
@@ -105,20 +96,14 @@ typedef struct rlo__allocation {
 
 /** Allocates memory: of zeros, of `data`, which may be NULL, or with undefined
  *  contents. RLO_OUT_OF_MEMORY, RLO_DEVICE. */
-RLO_NODISCARD rlo_status
-rlo__allocation_create(rlo__backend_instance *instance,
-                       int64_t bytes,
-                       bool is_zero,
-                       const void *data,
-                       rlo__allocation **out_allocation);
+RLO_NODISCARD rlo_status rlo__allocation_create(rlo__backend_instance *instance, int64_t bytes,
+                                                bool is_zero, const void *data,
+                                                rlo__allocation **out_allocation);
 
 /** Creates an allocation of the caller's memory, which it frees in the end.
  *  Releases nothing on failure. RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status
-rlo__allocation_adopt(rlo__backend_instance *instance,
-                      void *memory,
-                      int64_t bytes,
-                      rlo__allocation **out_allocation);
+RLO_NODISCARD rlo_status rlo__allocation_adopt(rlo__backend_instance *instance, void *memory,
+                                               int64_t bytes, rlo__allocation **out_allocation);
 
 rlo__allocation *rlo__allocation_retain(rlo__allocation *allocation);
 /** NULL is legal. */
@@ -130,8 +115,7 @@ bool rlo__allocation_host(const rlo__allocation *allocation, void **out_data);
 
 /** Copies its first `bytes` to the host: a tensor may be smaller than the
  *  memory it shares. RLO_INTERNAL beyond the allocation's own bytes. */
-RLO_NODISCARD rlo_status rlo__allocation_read(rlo__allocation *allocation,
-                                              void *out_data,
+RLO_NODISCARD rlo_status rlo__allocation_read(rlo__allocation *allocation, void *out_data,
                                               int64_t bytes);
 
 /** Copies an allocation to another instance. */
@@ -147,11 +131,9 @@ RLO_NODISCARD rlo_status rlo__allocation_copy(rlo__allocation *from,
 /** The rlo_backend_factory of both: a place, which is `self`. A memory is an
  *  rlo__memory, a program an rlo__move.
  *  @param payload  the context of "opencl"; NULL for "host". */
-RLO_NODISCARD rlo_status
-rlo__backend_create(rlo_engine *engine,
-                    void *payload,
-                    const rlo_backend_methods **out_methods,
-                    void **out_self);
+RLO_NODISCARD rlo_status rlo__backend_create(rlo_engine *engine, void *payload,
+                                             const rlo_backend_methods **out_methods,
+                                             void **out_self);
 
 /** The place of a built-in backend; NULL for another one, which may have the
  *  same name. */

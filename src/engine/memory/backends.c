@@ -22,10 +22,7 @@ static void free_memory(void *self, void *memory) {
   rlo__memory_free(memory);
 }
 
-static rlo_status write_memory(void *self,
-                               void *memory,
-                               const void *data,
-                               int64_t bytes) {
+static rlo_status write_memory(void *self, void *memory, const void *data, int64_t bytes) {
   (void)self;
   return rlo__memory_write(memory, data, bytes);
 }
@@ -35,10 +32,7 @@ static rlo_status clear_memory(void *self, void *memory, int64_t bytes) {
   return rlo__memory_clear(memory, bytes);
 }
 
-static rlo_status read_memory(void *self,
-                              void *memory,
-                              void *out_data,
-                              int64_t bytes) {
+static rlo_status read_memory(void *self, void *memory, void *out_data, int64_t bytes) {
   (void)self;
   return rlo__memory_read(memory, out_data, bytes);
 }
@@ -49,9 +43,7 @@ static void *host_pointer(void *self, void *memory) {
   return ((rlo__memory *)memory)->host;
 }
 
-static rlo_status prepare(void *self,
-                          rlo_problem_list *problems,
-                          void **out_program) {
+static rlo_status prepare(void *self, rlo_problem_list *problems, void **out_program) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.max_scratch_bytes = MAX_SCRATCH_BYTES;
   rlo__move *move = NULL;
@@ -61,19 +53,14 @@ static rlo_status prepare(void *self,
   return RLO_OK;
 }
 
-static rlo_status prepare_segment_sum(void *self,
-                                      rlo_segment_sum *sum,
-                                      void **out_program) {
+static rlo_status prepare_segment_sum(void *self, rlo_segment_sum *sum, void **out_program) {
   rlo__move *move = NULL;
   RLO_TRY(rlo__move_create_segment_sum(self, sum, &move));
   *out_program = move;
   return RLO_OK;
 }
 
-static rlo_status run(void *self,
-                      void *program,
-                      void *const *operands,
-                      void *dst) {
+static rlo_status run(void *self, void *program, void *const *operands, void *dst) {
   (void)self;
   return rlo__move_run(program, operands, dst);
 }
@@ -87,26 +74,15 @@ static void destroy(void *self) {
   rlo__place_release(self);
 }
 
-static const rlo_backend_methods methods = {sizeof methods,
-                                            allocate,
-                                            free_memory,
-                                            write_memory,
-                                            read_memory,
-                                            host_pointer,
-                                            prepare,
-                                            prepare_segment_sum,
-                                            run,
-                                            release_program,
-                                            destroy,
-                                            clear_memory};
+static const rlo_backend_methods methods = {
+    sizeof methods, allocate,    free_memory,         write_memory, read_memory,
+    host_pointer,   prepare,     prepare_segment_sum, run,          release_program,
+    destroy,        clear_memory};
 
-rlo_status rlo__backend_create(rlo_engine *engine,
-                               void *payload,
-                               const rlo_backend_methods **out_methods,
-                               void **out_self) {
+rlo_status rlo__backend_create(rlo_engine *engine, void *payload,
+                               const rlo_backend_methods **out_methods, void **out_self) {
   rlo__place *place = NULL;
-  RLO_TRY(
-      rlo__place_create(payload, NULL, engine->options.is_profiling, &place));
+  RLO_TRY(rlo__place_create(payload, NULL, engine->options.is_profiling, &place));
   *out_methods = &methods;
   *out_self = place;
   return RLO_OK;

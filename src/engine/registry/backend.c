@@ -10,18 +10,14 @@
 #include "engine/registry/registry.h"
 
 static rlo_status check_name(const char *name) {
-  return name[0] != '\0'
-             ? RLO_OK
-             : RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
+  return name[0] != '\0' ? RLO_OK : RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
 }
 
 /* Registers a backend. During a change. */
-static rlo_status add_backend(rlo__registry *registry,
-                              const char *name,
+static rlo_status add_backend(rlo__registry *registry, const char *name,
                               rlo__backend_slot backend) {
   if (rlo__registry_find_backend(registry, name) != NULL) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS,
-                    "backend '%s' is registered already; remove it first",
+    return RLO_FAIL(RLO_ALREADY_EXISTS, "backend '%s' is registered already; remove it first",
                     name);
   }
   RLO_TRY(rlo__registry_intern(registry, &name));
@@ -41,20 +37,14 @@ static rlo_status add_backend(rlo__registry *registry,
   return RLO_OK;
 }
 
-rlo_status rlo_backend_register(rlo_engine *engine,
-                                const char *name,
-                                rlo_backend_factory factory,
-                                void *payload,
-                                int32_t priority) {
+rlo_status rlo_backend_register(rlo_engine *engine, const char *name, rlo_backend_factory factory,
+                                void *payload, int32_t priority) {
   RLO_REQUIRE(engine, name, factory);
   RLO_TRY(check_name(name));
-  RLO_TRY(
-      rlo__registry_begin_change(engine->registry, "registering a backend"));
+  RLO_TRY(rlo__registry_begin_change(engine->registry, "registering a backend"));
   rlo_status status = add_backend(
-      engine->registry,
-      name,
-      (rlo__backend_slot){
-          .factory = factory, .payload = payload, .priority = priority});
+      engine->registry, name,
+      (rlo__backend_slot){.factory = factory, .payload = payload, .priority = priority});
   rlo__registry_end_change(engine->registry);
   return status;
 }
@@ -77,17 +67,11 @@ static void unbind_all(rlo__registry *registry, const char *name) {
 static rlo_status bring_up(rlo__registry *registry, rlo__name *name) {
   rlo__slot *slot = NULL;
   rlo__backend_instance *instance = NULL;
-  rlo_status status = rlo__backend_instance_create(registry->engine,
-                                                   name->text,
-                                                   &name->usage,
-                                                   name->backend.factory,
-                                                   name->backend.payload,
-                                                   registry->next_instance_id++,
-                                                   &instance);
-  while (status == RLO_OK &&
-         (slot = rlo__registry_next_slot(registry, name->text, slot)) != NULL) {
-    status = rlo__bound_kernel_create(
-        registry, &slot->config.kernel, instance, &slot->bound);
+  rlo_status status = rlo__backend_instance_create(registry->engine, name->text, &name->usage,
+                                                   name->backend.factory, name->backend.payload,
+                                                   registry->next_instance_id++, &instance);
+  while (status == RLO_OK && (slot = rlo__registry_next_slot(registry, name->text, slot)) != NULL) {
+    status = rlo__bound_kernel_create(registry, &slot->config.kernel, instance, &slot->bound);
   }
   if (status != RLO_OK) {
     unbind_all(registry, name->text);
@@ -106,13 +90,11 @@ static rlo_status bring_up(rlo__registry *registry, rlo__name *name) {
 /* The instance of a backend or, with a NULL, of the active one: without one, of
  * the highest priority that can be created. Created on first use; borrowed.
  * During a change. */
-static rlo_status get_changing(rlo__registry *registry,
-                               const char *name,
+static rlo_status get_changing(rlo__registry *registry, const char *name,
                                rlo__backend_instance **out_instance) {
   rlo_status status = RLO_NOT_FOUND;
   int32_t failed = 0;
-  rlo__name *found = name != NULL ? rlo__registry_find_backend(registry, name)
-                                  : registry->backends;
+  rlo__name *found = name != NULL ? rlo__registry_find_backend(registry, name) : registry->backends;
   if (found == NULL) {
     return name != NULL ? rlo__registry_fail_no_backend(registry, name)
                         : RLO_FAIL(RLO_NOT_FOUND, "no backend is registered");
@@ -122,8 +104,7 @@ static rlo_status get_changing(rlo__registry *registry,
     return RLO_OK;
   }
   for (; found != NULL; found = name == NULL ? found->backend.next : NULL) {
-    status =
-        found->backend.instance == NULL ? bring_up(registry, found) : RLO_OK;
+    status = found->backend.instance == NULL ? bring_up(registry, found) : RLO_OK;
     if (status == RLO_OK) {
       *out_instance = found->backend.instance;
       return RLO_OK;
@@ -131,20 +112,16 @@ static rlo_status get_changing(rlo__registry *registry,
     ++failed;
   }
   return failed == 1 ? status
-                     : rlo__status_prefix(
-                           status, "all %d backends fail, at last: ", failed);
+                     : rlo__status_prefix(status, "all %d backends fail, at last: ", failed);
 }
 
 /* The same, retained, and made the active one if it was chosen or
  * `is_set`. */
-static rlo_status change(rlo__registry *registry,
-                         const char *name,
-                         bool is_set,
+static rlo_status change(rlo__registry *registry, const char *name, bool is_set,
                          rlo__backend_instance **out_instance) {
-  RLO_TRY(rlo__registry_begin_change(registry,
-                                     is_set         ? "setting the backend"
-                                     : name != NULL ? "bringing a backend up"
-                                                    : "choosing a backend"));
+  RLO_TRY(rlo__registry_begin_change(registry, is_set         ? "setting the backend"
+                                               : name != NULL ? "bringing a backend up"
+                                                              : "choosing a backend"));
   rlo_status status = get_changing(registry, name, out_instance);
   if (status == RLO_OK) {
     rlo__backend_instance_retain(*out_instance);
@@ -159,8 +136,7 @@ static rlo_status change(rlo__registry *registry,
 }
 
 /* The instance of a backend, NULL for the active one, if it is up; retained. */
-static rlo__backend_instance *find_instance(rlo__registry *registry,
-                                            const char *name) {
+static rlo__backend_instance *find_instance(rlo__registry *registry, const char *name) {
   rlo__rwlock_lock_read(&registry->lock);
   rlo__backend_instance *found = registry->active;
   if (name != NULL) {
@@ -174,12 +150,10 @@ static rlo__backend_instance *find_instance(rlo__registry *registry,
   return found;
 }
 
-rlo_status rlo__backend_get(rlo__registry *registry,
-                            const char *name,
+rlo_status rlo__backend_get(rlo__registry *registry, const char *name,
                             rlo__backend_instance **out_instance) {
   *out_instance = find_instance(registry, name);
-  return *out_instance != NULL ? RLO_OK
-                               : change(registry, name, false, out_instance);
+  return *out_instance != NULL ? RLO_OK : change(registry, name, false, out_instance);
 }
 
 rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
@@ -200,16 +174,13 @@ rlo_status rlo_backend_active(rlo_engine *engine, const char **out_name) {
   return RLO_OK;
 }
 
-rlo_status rlo_backend_list(rlo_engine *engine,
-                            const char **out_names,
-                            int32_t capacity,
+rlo_status rlo_backend_list(rlo_engine *engine, const char **out_names, int32_t capacity,
                             int32_t *out_count) {
   RLO_REQUIRE(engine, out_count);
   RLO_REQUIRE_LIST(out_names, capacity);
   int32_t count = 0;
   rlo__rwlock_lock_read(&engine->registry->lock);
-  for (const rlo__name *n = engine->registry->backends; n != NULL;
-       n = n->backend.next) {
+  for (const rlo__name *n = engine->registry->backends; n != NULL; n = n->backend.next) {
     if (count < capacity) {
       out_names[count] = n->text;
     }
@@ -220,8 +191,7 @@ rlo_status rlo_backend_list(rlo_engine *engine,
   return RLO_OK;
 }
 
-rlo_status rlo__backend_remove(rlo__registry *registry,
-                               const char *name,
+rlo_status rlo__backend_remove(rlo__registry *registry, const char *name,
                                rlo__backend_instance **out_instance) {
   RLO_TRY(rlo__registry_begin_change(registry, "removing a backend"));
   rlo__name *found = rlo__registry_find_backend(registry, name);

@@ -10,12 +10,9 @@
 /* The registry that this thread changes, or whose dispose it runs. */
 static _Thread_local const rlo__registry *changing;
 
-rlo_status rlo__registry_begin_change(rlo__registry *registry,
-                                      const char *action) {
+rlo_status rlo__registry_begin_change(rlo__registry *registry, const char *action) {
   if (changing == registry) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s from within a setup, a dispose or a factory",
-                    action);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s from within a setup, a dispose or a factory", action);
   }
   rlo__mutex_lock(&registry->changes);
   registry->changing_before = changing;
@@ -39,11 +36,9 @@ const rlo__registry *rlo__registry_changing(void) {
   return changing;
 }
 
-rlo_status rlo__registry_init(rlo__registry *registry,
-                              rlo_engine *engine,
+rlo_status rlo__registry_init(rlo__registry *registry, rlo_engine *engine,
                               const rlo__log_sink *log) {
-  *registry =
-      (rlo__registry){.engine = engine, .log = log, .next_instance_id = 1};
+  *registry = (rlo__registry){.engine = engine, .log = log, .next_instance_id = 1};
   rlo__table_init(&registry->names, offsetof(rlo__name, node));
   RLO_TRY(rlo__mutex_init(&registry->changes));
   return rlo__rwlock_init(&registry->lock);
@@ -52,8 +47,7 @@ rlo_status rlo__registry_init(rlo__registry *registry,
 void rlo__registry_deinit(rlo__registry *registry) {
   rlo__table *names = &registry->names;
   /* Kernels before backends, and everything before the texts. */
-  for (rlo__name *n = rlo__table_newest(names); n != NULL;
-       n = rlo__table_older(names, n)) {
+  for (rlo__name *n = rlo__table_newest(names); n != NULL; n = rlo__table_older(names, n)) {
     while (n->slots != NULL) {
       rlo__slot *slot = n->slots;
       n->slots = slot->next;
@@ -93,18 +87,15 @@ typedef struct wanted_text {
 static bool is_name(const void *entry, const void *key) {
   const rlo__name *name = entry;
   const wanted_text *wanted = key;
-  return name->bytes == wanted->bytes &&
-         memcmp(name->text, wanted->text, wanted->bytes) == 0;
+  return name->bytes == wanted->bytes && memcmp(name->text, wanted->text, wanted->bytes) == 0;
 }
 
 rlo__name *rlo__registry_find(const rlo__registry *registry, const char *name) {
   const wanted_text wanted = {name, strlen(name)};
-  return rlo__table_find(
-      &registry->names, hash_name(name, wanted.bytes), is_name, &wanted);
+  return rlo__table_find(&registry->names, hash_name(name, wanted.bytes), is_name, &wanted);
 }
 
-static rlo_status intern(rlo__registry *registry,
-                         const wanted_text *wanted,
+static rlo_status intern(rlo__registry *registry, const wanted_text *wanted,
                          const char **out_text) {
   uint64_t hash = hash_name(wanted->text, wanted->bytes);
   rlo__name *name = rlo__table_find(&registry->names, hash, is_name, wanted);
@@ -123,14 +114,12 @@ static rlo_status intern(rlo__registry *registry,
   return RLO_OK;
 }
 
-rlo_status rlo__registry_intern(rlo__registry *registry,
-                                const char **inout_name) {
+rlo_status rlo__registry_intern(rlo__registry *registry, const char **inout_name) {
   const wanted_text wanted = {*inout_name, strlen(*inout_name)};
   return intern(registry, &wanted, inout_name);
 }
 
-rlo_status rlo__registry_intern_list(rlo__registry *registry,
-                                     const char *const **inout_names,
+rlo_status rlo__registry_intern_list(rlo__registry *registry, const char *const **inout_names,
                                      int32_t count) {
   const char *const *given = *inout_names;
   const char *text = NULL;
@@ -155,8 +144,7 @@ fail:
   return status;
 }
 
-rlo__name *rlo__registry_find_backend(const rlo__registry *registry,
-                                      const char *name) {
+rlo__name *rlo__registry_find_backend(const rlo__registry *registry, const char *name) {
   rlo__name *found = rlo__registry_find(registry, name);
   return found != NULL && found->backend.factory != NULL ? found : NULL;
 }
@@ -183,12 +171,10 @@ rlo__slot *rlo__slot_find(const rlo__name *name, const char *backend_name) {
   return slot;
 }
 
-rlo__slot *rlo__registry_next_slot(const rlo__registry *registry,
-                                   const char *backend_name,
+rlo__slot *rlo__registry_next_slot(const rlo__registry *registry, const char *backend_name,
                                    const rlo__slot *slot) {
   const rlo__table *names = &registry->names;
-  rlo__name *name = slot == NULL ? rlo__table_newest(names)
-                                 : rlo__table_older(names, slot->name);
+  rlo__name *name = slot == NULL ? rlo__table_newest(names) : rlo__table_older(names, slot->name);
   rlo__slot *next = NULL;
   while (name != NULL && (next = rlo__slot_find(name, backend_name)) == NULL) {
     name = rlo__table_older(names, name);
@@ -196,58 +182,42 @@ rlo__slot *rlo__registry_next_slot(const rlo__registry *registry,
   return next;
 }
 
-rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
-                                         const char *name) {
+rlo_status rlo__registry_fail_no_backend(rlo__registry *registry, const char *name) {
   char text[256];
   rlo__str have = rlo__str_over(text, sizeof text);
   rlo__rwlock_lock_read(&registry->lock);
-  for (const rlo__name *n = registry->backends; n != NULL;
-       n = n->backend.next) {
+  for (const rlo__name *n = registry->backends; n != NULL; n = n->backend.next) {
     rlo__str_printf(&have, "%s'%s'", have.length == 0 ? "" : ", ", n->text);
   }
   rlo__rwlock_unlock(&registry->lock);
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "there is no backend '%s'; %s%s",
-                  name,
-                  have.length == 0 ? "none is registered" : "there is ",
-                  rlo__str_text(&have));
+  return RLO_FAIL(RLO_NOT_FOUND, "there is no backend '%s'; %s%s", name,
+                  have.length == 0 ? "none is registered" : "there is ", rlo__str_text(&have));
 }
 
-rlo_status rlo__registry_fail_missing(rlo__registry *registry,
-                                      const char *kernel_name,
+rlo_status rlo__registry_fail_missing(rlo__registry *registry, const char *kernel_name,
                                       const char *backend_name) {
   if (backend_name == NULL) {
-    return RLO_FAIL(RLO_NOT_FOUND,
-                    "no gradient is registered for kernel '%s'",
-                    kernel_name);
+    return RLO_FAIL(RLO_NOT_FOUND, "no gradient is registered for kernel '%s'", kernel_name);
   }
   char text[256];
   rlo__str have = rlo__str_over(text, sizeof text);
   rlo__rwlock_lock_read(&registry->lock);
   const rlo__name *name = rlo__registry_find(registry, kernel_name);
-  for (const rlo__slot *s = name != NULL ? name->slots : NULL; s != NULL;
-       s = s->next) {
+  for (const rlo__slot *s = name != NULL ? name->slots : NULL; s != NULL; s = s->next) {
     if (s->backend_name != NULL) {
-      rlo__str_printf(
-          &have, "%s'%s'", have.length == 0 ? "" : ", ", s->backend_name);
+      rlo__str_printf(&have, "%s'%s'", have.length == 0 ? "" : ", ", s->backend_name);
     }
   }
   rlo__rwlock_unlock(&registry->lock);
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "kernel '%s' is not registered for backend '%s'; %s%s",
-                  kernel_name,
-                  backend_name,
-                  have.length == 0 ? "no backend has it" : "it is for ",
+  return RLO_FAIL(RLO_NOT_FOUND, "kernel '%s' is not registered for backend '%s'; %s%s",
+                  kernel_name, backend_name, have.length == 0 ? "no backend has it" : "it is for ",
                   rlo__str_text(&have));
 }
 
-bool rlo__registry_get(rlo__registry *registry,
-                       const char *kernel_name,
-                       const char *backend_name,
+bool rlo__registry_get(rlo__registry *registry, const char *kernel_name, const char *backend_name,
                        rlo__config *out_config) {
   rlo__rwlock_lock_read(&registry->lock);
-  const rlo__slot *slot =
-      rlo__slot_find(rlo__registry_find(registry, kernel_name), backend_name);
+  const rlo__slot *slot = rlo__slot_find(rlo__registry_find(registry, kernel_name), backend_name);
   if (slot != NULL) {
     *out_config = slot->config;
   }
@@ -257,25 +227,21 @@ bool rlo__registry_get(rlo__registry *registry,
 
 /* ------------------------------------------------------------ bound kernels */
 
-rlo_status rlo__bound_kernel_create(rlo__registry *registry,
-                                    const rlo_kernel_config *config,
+rlo_status rlo__bound_kernel_create(rlo__registry *registry, const rlo_kernel_config *config,
                                     rlo__backend_instance *instance,
                                     rlo__bound_kernel **out_bound) {
   rlo__bound_kernel *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *made = (rlo__bound_kernel){
-      .num_references = 1, .registry = registry, .config = *config};
+  *made = (rlo__bound_kernel){.num_references = 1, .registry = registry, .config = *config};
   if (config->setup != NULL) {
     rlo_status status = RLO__CALLBACK(
-        config->setup(registry->engine, instance->self, config->payload),
-        "the setup");
+        config->setup(registry->engine, instance->self, config->payload), "the setup");
     if (status != RLO_OK) {
       rlo__free(made);
       return rlo__status_prefix(status,
-                                "setting up kernel '%s' for backend '%s': ",
-                                config->kernel_name,
+                                "setting up kernel '%s' for backend '%s': ", config->kernel_name,
                                 config->backend_name);
     }
   }
@@ -291,8 +257,7 @@ rlo__bound_kernel *rlo__bound_kernel_retain(rlo__bound_kernel *bound) {
 
 void rlo__bound_kernel_release(rlo__bound_kernel *bound) {
   if (bound == NULL ||
-      atomic_fetch_sub_explicit(
-          &bound->num_references, 1, memory_order_acq_rel) != 1) {
+      atomic_fetch_sub_explicit(&bound->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
   const rlo_kernel_config *config = &bound->config;
@@ -301,17 +266,14 @@ void rlo__bound_kernel_release(rlo__bound_kernel *bound) {
      * nor, while the engine is destroyed, use it. */
     const rlo__registry *before = changing;
     changing = bound->registry;
-    config->dispose(
-        bound->registry->engine, bound->instance->self, config->payload);
+    config->dispose(bound->registry->engine, bound->instance->self, config->payload);
     changing = before;
   }
   rlo__backend_instance_release(bound->instance);
   rlo__free(bound);
 }
 
-void rlo__slot_bind(rlo__registry *registry,
-                    rlo__slot *slot,
-                    rlo__bound_kernel *bound) {
+void rlo__slot_bind(rlo__registry *registry, rlo__slot *slot, rlo__bound_kernel *bound) {
   if (slot->bound != NULL) {
     slot->bound->next_removed = registry->removed;
     registry->removed = slot->bound;

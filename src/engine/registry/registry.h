@@ -114,8 +114,7 @@ typedef struct rlo__registry {
 } rlo__registry;
 
 /** RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__registry_init(rlo__registry *registry,
-                                            rlo_engine *engine,
+RLO_NODISCARD rlo_status rlo__registry_init(rlo__registry *registry, rlo_engine *engine,
                                             const rlo__log_sink *log);
 /** Disposes of every kernel and releases every backend. */
 void rlo__registry_deinit(rlo__registry *registry);
@@ -126,8 +125,7 @@ void rlo__registry_deinit(rlo__registry *registry);
  * @return RLO_OK; RLO_INVALID_ARGUMENT within a setup, a dispose or a factory,
  *         where a change would wait for itself.
  */
-RLO_NODISCARD rlo_status rlo__registry_begin_change(rlo__registry *registry,
-                                                    const char *action);
+RLO_NODISCARD rlo_status rlo__registry_begin_change(rlo__registry *registry, const char *action);
 /** Ends it, and releases the bound kernels that it has removed. */
 void rlo__registry_end_change(rlo__registry *registry);
 
@@ -140,12 +138,11 @@ rlo__name *rlo__registry_find(const rlo__registry *registry, const char *name);
 
 /** Finds or adds a name and gets its text. During a change. RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry,
-                                              const char **inout_name);
+RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry, const char **inout_name);
 
 /** The same of a list of names; NULL for none. */
-RLO_NODISCARD rlo_status rlo__registry_intern_list(
-    rlo__registry *registry, const char *const **inout_names, int32_t count);
+RLO_NODISCARD rlo_status rlo__registry_intern_list(rlo__registry *registry,
+                                                   const char *const **inout_names, int32_t count);
 
 /** The name of a text of the registry. */
 static inline rlo__name *rlo__name_of(const char *text) {
@@ -154,12 +151,10 @@ static inline rlo__name *rlo__name_of(const char *text) {
 
 /** The entry of a backend's name; NULL if there is no such backend. Under a
  *  lock. */
-rlo__name *rlo__registry_find_backend(const rlo__registry *registry,
-                                      const char *name);
+rlo__name *rlo__registry_find_backend(const rlo__registry *registry, const char *name);
 
 /** RLO_NOT_FOUND, naming the registered backends. Not under `lock`. */
-RLO_NODISCARD rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
-                                                       const char *name);
+RLO_NODISCARD rlo_status rlo__registry_fail_no_backend(rlo__registry *registry, const char *name);
 
 /** Makes what is held now the peaks. Not under `lock`. */
 void rlo__registry_reset_peaks(rlo__registry *registry);
@@ -175,37 +170,30 @@ RLO_NODISCARD rlo_status rlo__registry_fail_missing(rlo__registry *registry,
                                                     const char *backend_name);
 
 /** Copies a config; returns whether there is one. Not under `lock`. */
-bool rlo__registry_get(rlo__registry *registry,
-                       const char *kernel_name,
-                       const char *backend_name,
+bool rlo__registry_get(rlo__registry *registry, const char *kernel_name, const char *backend_name,
                        rlo__config *out_config);
 
 /** The first kernel of a backend, or the one after `slot`; with a NULL, of the
  * gradients. NULL after the last one. Under a lock. */
-rlo__slot *rlo__registry_next_slot(const rlo__registry *registry,
-                                   const char *backend_name,
+rlo__slot *rlo__registry_next_slot(const rlo__registry *registry, const char *backend_name,
                                    const rlo__slot *slot);
 
 /** Replaces the bound kernel of a slot. During a change, and under `lock` for
  *  writing where readers may see the slot. */
-void rlo__slot_bind(rlo__registry *registry,
-                    rlo__slot *slot,
-                    rlo__bound_kernel *bound);
+void rlo__slot_bind(rlo__registry *registry, rlo__slot *slot, rlo__bound_kernel *bound);
 
 /** Sets a kernel up for an instance. RLO_OUT_OF_MEMORY; the status of setup. */
-RLO_NODISCARD rlo_status
-rlo__bound_kernel_create(rlo__registry *registry,
-                         const rlo_kernel_config *config,
-                         rlo__backend_instance *instance,
-                         rlo__bound_kernel **out_bound);
+RLO_NODISCARD rlo_status rlo__bound_kernel_create(rlo__registry *registry,
+                                                  const rlo_kernel_config *config,
+                                                  rlo__backend_instance *instance,
+                                                  rlo__bound_kernel **out_bound);
 
 /* backend.c */
 
 /** Returns a new reference to the instance of a backend, NULL for the active
  *  one, creating it, or choosing a backend, on first use. RLO_NOT_FOUND; the
  *  status of the factory or of a setup. */
-RLO_NODISCARD rlo_status rlo__backend_get(rlo__registry *registry,
-                                          const char *name,
+RLO_NODISCARD rlo_status rlo__backend_get(rlo__registry *registry, const char *name,
                                           rlo__backend_instance **out_instance);
 
 /**
@@ -214,10 +202,8 @@ RLO_NODISCARD rlo_status rlo__backend_get(rlo__registry *registry,
  *                      never used.
  * @return RLO_OK; RLO_NOT_FOUND; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status
-rlo__backend_remove(rlo__registry *registry,
-                    const char *name,
-                    rlo__backend_instance **out_instance);
+RLO_NODISCARD rlo_status rlo__backend_remove(rlo__registry *registry, const char *name,
+                                             rlo__backend_instance **out_instance);
 
 /* register.c */
 
@@ -228,10 +214,8 @@ rlo__backend_remove(rlo__registry *registry,
  *                         backend's; may be NULL.
  * @return RLO_OK; RLO_NOT_FOUND; the statuses of rlo__backend_get.
  */
-RLO_NODISCARD rlo_status rlo__kernel_bind(rlo__registry *registry,
-                                          const char *kernel_name,
-                                          rlo__bound_kernel **out_bound,
-                                          bool *out_is_fallback);
+RLO_NODISCARD rlo_status rlo__kernel_bind(rlo__registry *registry, const char *kernel_name,
+                                          rlo__bound_kernel **out_bound, bool *out_is_fallback);
 
 /* input_names.c */
 
@@ -250,41 +234,30 @@ rlo__input_text rlo__name_text(const char *name, int32_t n);
 
 /** "input 'x'", "input 'inputs[2]'" where several inputs share the name, "input
  *  1" without a name. */
-rlo__input_text rlo__input_text_of(const char *const *names,
-                                   int32_t count,
-                                   int32_t num_inputs,
+rlo__input_text rlo__input_text_of(const char *const *names, int32_t count, int32_t num_inputs,
                                    int32_t place);
 
 /** The index of a name; -1 if it is none of them. */
-int32_t rlo__input_names_find(const char *const *names,
-                              int32_t count,
-                              const char *name);
+int32_t rlo__input_names_find(const char *const *names, int32_t count, const char *name);
 
 /** The name of an input; NULL without names. */
-const char *rlo__input_name(const char *const *names,
-                            int32_t count,
-                            int32_t place);
+const char *rlo__input_name(const char *const *names, int32_t count, int32_t place);
 
 /** The place of the n-th input of this name among `num_inputs`; -1 if there is
  *  none. */
-int32_t rlo__input_place(const char *const *names,
-                         int32_t count,
-                         int32_t num_inputs,
-                         const char *name,
-                         int32_t n);
+int32_t rlo__input_place(const char *const *names, int32_t count, int32_t num_inputs,
+                         const char *name, int32_t n);
 
 /** RLO_OK if a kernel's config gives every input one name, and the results
  *  others. RLO_INVALID_ARGUMENT. */
-RLO_NODISCARD rlo_status
-rlo__input_names_check(const rlo_kernel_config *config);
+RLO_NODISCARD rlo_status rlo__input_names_check(const rlo_kernel_config *config);
 
 /** RLO_INVALID_ARGUMENT for a number of inputs that a kernel does not take. */
-RLO_NODISCARD rlo_status rlo__input_count_fail(const rlo_kernel_config *config,
-                                               int32_t num_inputs);
+RLO_NODISCARD rlo_status rlo__input_count_fail(const rlo_kernel_config *config, int32_t num_inputs);
 
 /** RLO_OK if a kernel takes this number of inputs. RLO_INVALID_ARGUMENT. */
-RLO_NODISCARD static inline rlo_status rlo__input_count_check(
-    const rlo_kernel_config *config, int32_t num_inputs) {
+RLO_NODISCARD static inline rlo_status rlo__input_count_check(const rlo_kernel_config *config,
+                                                              int32_t num_inputs) {
   return num_inputs >= config->min_inputs &&
                  (config->max_inputs < 0 || num_inputs <= config->max_inputs)
              ? RLO_OK
@@ -293,8 +266,7 @@ RLO_NODISCARD static inline rlo_status rlo__input_count_check(
 
 /** Finds the places of named inputs: rlo_kernel_place_inputs. */
 RLO_NODISCARD rlo_status rlo__input_names_place(const rlo_kernel_config *config,
-                                                const char *const *names,
-                                                int32_t count,
+                                                const char *const *names, int32_t count,
                                                 int32_t *out_places);
 
 #endif

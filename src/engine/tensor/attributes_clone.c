@@ -28,9 +28,7 @@ static const char *put_string(block *b, const char *text) {
   return put(b, text, strlen(text) + 1);
 }
 
-static const char *const *put_strings(block *b,
-                                      const char *const *from,
-                                      size_t count) {
+static const char *const *put_strings(block *b, const char *const *from, size_t count) {
   const char **strings = put(b, from, count * sizeof(char *));
   for (size_t i = 0; i < count; ++i) {
     const char *string = put_string(b, from[i]);
@@ -54,15 +52,13 @@ static void put_value(block *b, rlo_attribute *item) {
   } else if (item->type == (RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST)) {
     item->value.strings = put_strings(b, item->value.strings, count);
   } else if (is_list || item->type == RLO_ATTRIBUTE_SHAPE) {
-    item->value.list = put(
-        b, item->value.list, count * rlo__attribute_entry_bytes(item->type));
+    item->value.list = put(b, item->value.list, count * rlo__attribute_entry_bytes(item->type));
   }
 }
 
 static rlo_attributes *put_attributes(block *b, const rlo_attributes *from) {
   rlo_attributes *to = put(b, from, sizeof *from);
-  rlo_attribute *items =
-      put(b, from->items, (size_t)from->count * sizeof *items);
+  rlo_attribute *items = put(b, from->items, (size_t)from->count * sizeof *items);
   for (int32_t i = 0; i < from->count; ++i) {
     rlo_attribute item = from->items[i];
     item.name = put_string(b, item.name);
@@ -77,8 +73,7 @@ static rlo_attributes *put_attributes(block *b, const rlo_attributes *from) {
   return to;
 }
 
-rlo_status rlo_attributes_clone(const rlo_attributes *attributes,
-                                rlo_attributes **out_attributes) {
+rlo_status rlo_attributes_clone(const rlo_attributes *attributes, rlo_attributes **out_attributes) {
   static const rlo_attributes none = {NULL, 0};
   RLO_REQUIRE(out_attributes);
   *out_attributes = NULL;

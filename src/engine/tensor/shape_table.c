@@ -12,8 +12,7 @@ static uint64_t hash_shape(const rlo_shape *shape) {
   rlo__hash hash = rlo__hash_init((uint64_t)shape->dtype);
   for (int32_t k = 0; k < shape->rank; ++k) {
     rlo__hash_i64(&hash, shape->dims[k]);
-    rlo__hash_i64(
-        &hash, is_dense ? layout->minor_to_major[k] : layout->strides_elems[k]);
+    rlo__hash_i64(&hash, is_dense ? layout->minor_to_major[k] : layout->strides_elems[k]);
   }
   rlo__hash_i64(&hash, is_dense ? layout->num_tiles : -1);
   return rlo__hash_finish_u64(&hash);
@@ -32,8 +31,7 @@ void rlo__shape_table_deinit(rlo__shape_table *table) {
 
 static bool has_gaps(const rlo_shape *shape, const rlo_shape_extent *extent) {
   const rlo_layout *layout = &shape->layout;
-  bool is_filled = layout->kind == RLO_LAYOUT_DENSE &&
-                   layout->fill != RLO_FILL_INVALID &&
+  bool is_filled = layout->kind == RLO_LAYOUT_DENSE && layout->fill != RLO_FILL_INVALID &&
                    layout->fill != RLO_FILL_UNKNOWN;
   return (!is_filled && extent->elements != extent->slots) ||
          extent->slots % 8 * extent->element_bits % 8 != 0;
@@ -44,15 +42,13 @@ static bool is_same(const void *entry, const void *key) {
   return rlo_shape_equal(&shared->shape, key);
 }
 
-rlo_status rlo__shape_table_get(rlo__shape_table *table,
-                                const rlo_shape *shape,
+rlo_status rlo__shape_table_get(rlo__shape_table *table, const rlo_shape *shape,
                                 rlo__shared_shape **out_shape) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   const uint64_t hash = hash_shape(shape);
   rlo__mutex_lock(&table->mutex);
-  rlo__shared_shape *found =
-      rlo__table_find(&table->shapes, hash, is_same, shape);
+  rlo__shared_shape *found = rlo__table_find(&table->shapes, hash, is_same, shape);
   if (found != NULL) {
     rlo__shared_shape_retain(found);
   } else if ((found = rlo__alloc(sizeof *found)) != NULL) {
@@ -74,8 +70,7 @@ rlo__shared_shape *rlo__shared_shape_retain(rlo__shared_shape *shape) {
   return shape;
 }
 
-void rlo__shared_shape_release(rlo__shape_table *table,
-                               rlo__shared_shape *shape) {
+void rlo__shared_shape_release(rlo__shape_table *table, rlo__shared_shape *shape) {
   if (shape == NULL) {
     return;
   }
@@ -83,8 +78,7 @@ void rlo__shared_shape_release(rlo__shape_table *table,
    */
   int_fast64_t count = atomic_load(&shape->num_references);
   while (count > 1) {
-    if (atomic_compare_exchange_weak(
-            &shape->num_references, &count, count - 1)) {
+    if (atomic_compare_exchange_weak(&shape->num_references, &count, count - 1)) {
       return;
     }
   }

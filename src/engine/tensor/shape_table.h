@@ -48,14 +48,12 @@ void rlo__shape_table_deinit(rlo__shape_table *table);
 /** Returns a new reference to the shared shape that equals `shape`. @return
  *  RLO_OK; the statuses of rlo_shape_validate; RLO_OUT_OF_MEMORY. Threads:
  *  safe. */
-RLO_NODISCARD rlo_status rlo__shape_table_get(rlo__shape_table *table,
-                                              const rlo_shape *shape,
+RLO_NODISCARD rlo_status rlo__shape_table_get(rlo__shape_table *table, const rlo_shape *shape,
                                               rlo__shared_shape **out_shape);
 
 rlo__shared_shape *rlo__shared_shape_retain(rlo__shared_shape *shape);
 
 /** NULL is legal. Threads: safe. */
-void rlo__shared_shape_release(rlo__shape_table *table,
-                               rlo__shared_shape *shape);
+void rlo__shared_shape_release(rlo__shape_table *table, rlo__shared_shape *shape);
 
 #endif

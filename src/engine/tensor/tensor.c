@@ -12,23 +12,16 @@
 #include "relayout/ops.h"
 #include "relayout/xla/bitcast.h"
 
-rlo_status rlo__tensor_check(const rlo_tensor *tensor,
-                             const rlo_engine *engine,
-                             const char *role,
+rlo_status rlo__tensor_check(const rlo_tensor *tensor, const rlo_engine *engine, const char *role,
                              int32_t index) {
   if (tensor == NULL || tensor->engine != engine) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s %d %s",
-                    role,
-                    index,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s %d %s", role, index,
                     tensor == NULL ? "is NULL" : "is of another engine");
   }
   return RLO_OK;
 }
 
-rlo_status rlo__tensors_check(rlo_tensor *const *tensors,
-                              int32_t count,
-                              const rlo_engine *engine,
+rlo_status rlo__tensors_check(rlo_tensor *const *tensors, int32_t count, const rlo_engine *engine,
                               const char *role) {
   for (int32_t n = 0; n < count; ++n) {
     RLO_TRY(rlo__tensor_check(tensors[n], engine, role, n));
@@ -60,8 +53,7 @@ typedef struct source {
 /* The alignment of a wrapped buffer's elements; 1 for packed ones. */
 static int64_t element_bytes(const rlo_shape *shape) {
   rlo_shape_extent extent;
-  if (rlo_shape_measure(shape, &extent) != RLO_OK ||
-      extent.element_bits % 8 != 0) {
+  if (rlo_shape_measure(shape, &extent) != RLO_OK || extent.element_bits % 8 != 0) {
     return 1;
   }
   return extent.element_bits / 8;
@@ -69,37 +61,26 @@ static int64_t element_bytes(const rlo_shape *shape) {
 
 /* Gets the place of a built-in backend. RLO_NOT_FOUND for another one of the
  * name. */
-static rlo_status get_place(const rlo__backend_instance *instance,
-                            rlo__place **out_place) {
+static rlo_status get_place(const rlo__backend_instance *instance, rlo__place **out_place) {
   *out_place = rlo__backend_place(instance);
-  return *out_place != NULL ? RLO_OK
-                            : RLO_FAIL(RLO_NOT_FOUND,
-                                       "backend '%s' is not the built-in one",
-                                       instance->name);
+  return *out_place != NULL
+             ? RLO_OK
+             : RLO_FAIL(RLO_NOT_FOUND, "backend '%s' is not the built-in one", instance->name);
 }
 
-static rlo_status wrap(rlo__backend_instance *instance,
-                       const rlo__shared_shape *shape,
-                       const source *from,
-                       rlo__allocation **out_allocation) {
+static rlo_status wrap(rlo__backend_instance *instance, const rlo__shared_shape *shape,
+                       const source *from, rlo__allocation **out_allocation) {
   rlo__place *place = NULL;
   rlo__memory *memory = NULL;
   RLO_TRY(get_place(instance, &place));
   if (shape->bytes > 0 && place->context != NULL) {
-    RLO_TRY(rlo__memory_wrap(place,
-                             from->buffer,
-                             from->offset_bytes,
-                             shape->bytes,
-                             element_bytes(&shape->shape),
-                             from->ready,
-                             &memory));
+    RLO_TRY(rlo__memory_wrap(place, from->buffer, from->offset_bytes, shape->bytes,
+                             element_bytes(&shape->shape), from->ready, &memory));
   } else if (shape->bytes > 0) {
     /* Never written: tensors are immutable. */
-    RLO_TRY(rlo__memory_over_host(
-        place, (void *)(uintptr_t)from->data, shape->bytes, &memory));
+    RLO_TRY(rlo__memory_over_host(place, (void *)(uintptr_t)from->data, shape->bytes, &memory));
   }
-  rlo_status status =
-      rlo__allocation_adopt(instance, memory, shape->bytes, out_allocation);
+  rlo_status status = rlo__allocation_adopt(instance, memory, shape->bytes, out_allocation);
   if (status != RLO_OK) {
     rlo__memory_free(memory);
   }
@@ -117,9 +98,7 @@ static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
                                "tensor's: elements would have to move");
 }
 
-static rlo_status get_bytes(rlo_engine *engine,
-                            const rlo__shared_shape *shape,
-                            const source *from,
+static rlo_status get_bytes(rlo_engine *engine, const rlo__shared_shape *shape, const source *from,
                             rlo__allocation **out_allocation) {
   rlo__backend_instance *instance = NULL;
   if (from->viewed != NULL) {
@@ -129,26 +108,20 @@ static rlo_status get_bytes(rlo_engine *engine,
   RLO_TRY(rlo__backend_get(engine->registry, from->backend_name, &instance));
   rlo_status status = from->backend_name != NULL
                           ? wrap(instance, shape, from, out_allocation)
-                          : rlo__allocation_create(instance,
-                                                   shape->bytes,
-                                                   from->data == NULL,
-                                                   from->data,
-                                                   out_allocation);
+                          : rlo__allocation_create(instance, shape->bytes, from->data == NULL,
+                                                   from->data, out_allocation);
   rlo__backend_instance_release(instance);
   return status;
 }
 
-static rlo_status create(rlo_engine *engine,
-                         const rlo_shape *shape,
-                         const source *from,
+static rlo_status create(rlo_engine *engine, const rlo_shape *shape, const source *from,
                          rlo_tensor **out_tensor) {
   rlo__shared_shape *shared = NULL;
   rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY(rlo__shape_table_get(engine->shapes, shape, &shared));
   RLO_TRY_GOTO(get_bytes(engine, shared, from, &allocation));
-  RLO_TRY_GOTO(
-      rlo__tensor_create_for_caller(engine, shared, allocation, out_tensor));
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(engine, shared, allocation, out_tensor));
   if (from->backend_name != NULL) {
     /* Set last, so that a failure never calls `release`. */
     allocation->release = from->release;
@@ -159,55 +132,38 @@ fail:
   return status;
 }
 
-rlo_status rlo_tensor_create(rlo_engine *engine,
-                             const rlo_shape *shape,
-                             const void *data,
+rlo_status rlo_tensor_create(rlo_engine *engine, const rlo_shape *shape, const void *data,
                              rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, shape, out_tensor);
   return create(engine, shape, &(source){.data = data}, out_tensor);
 }
 
-rlo_status rlo_tensor_view(rlo_tensor *tensor,
-                           const rlo_shape *shape,
-                           rlo_tensor **out_view) {
+rlo_status rlo_tensor_view(rlo_tensor *tensor, const rlo_shape *shape, rlo_tensor **out_view) {
   RLO_REQUIRE(tensor, shape, out_view);
   return create(tensor->engine, shape, &(source){.viewed = tensor}, out_view);
 }
 
-rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
-                                const rlo_shape *shape,
-                                const void *data,
-                                rlo_release_fn release,
-                                void *payload,
-                                rlo_tensor **out_tensor) {
+rlo_status rlo_tensor_wrap_host(rlo_engine *engine, const rlo_shape *shape, const void *data,
+                                rlo_release_fn release, void *payload, rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, shape, out_tensor);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
   if (data == NULL && extent.physical_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'data' is NULL; the shape takes %lld bytes",
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'data' is NULL; the shape takes %lld bytes",
                     (long long)extent.physical_bytes);
   }
-  return create(engine,
-                shape,
-                &(source){.backend_name = RLO__HOST_BACKEND,
-                          .data = data,
-                          .release = release,
-                          .payload = payload},
-                out_tensor);
+  return create(
+      engine, shape,
+      &(source){
+          .backend_name = RLO__HOST_BACKEND, .data = data, .release = release, .payload = payload},
+      out_tensor);
 }
 
-rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
-                                  const rlo_shape *shape,
-                                  cl_mem buffer,
-                                  int64_t offset_bytes,
-                                  cl_event ready,
-                                  rlo_release_fn release,
-                                  void *payload,
-                                  rlo_tensor **out_tensor) {
+rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine, const rlo_shape *shape, cl_mem buffer,
+                                  int64_t offset_bytes, cl_event ready, rlo_release_fn release,
+                                  void *payload, rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, shape, out_tensor);
-  return create(engine,
-                shape,
+  return create(engine, shape,
                 &(source){.backend_name = RLO__OPENCL_BACKEND,
                           .buffer = buffer,
                           .offset_bytes = offset_bytes,
@@ -217,10 +173,8 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
                 out_tensor);
 }
 
-rlo_status rlo_tensor_create_constant(rlo_engine *engine,
-                                      const rlo_shape *shape,
-                                      rlo_dtype_constant constant,
-                                      rlo_tensor **out_tensor) {
+rlo_status rlo_tensor_create_constant(rlo_engine *engine, const rlo_shape *shape,
+                                      rlo_dtype_constant constant, rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, shape, out_tensor);
   rlo_shape_extent extent;
   uint8_t bits[16];
@@ -237,11 +191,9 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine,
     return RLO_OUT_OF_MEMORY;
   }
   RLO_TRY_GOTO(rlo_chain_create(&one, &chain));
-  RLO_TRY_GOTO(
-      rlo_chain_broadcast_in_dim(chain, shape->dims, shape->rank, NULL));
+  RLO_TRY_GOTO(rlo_chain_broadcast_in_dim(chain, shape->dims, shape->rank, NULL));
   RLO_TRY_GOTO(rlo_chain_lower(chain, shape, &problems));
-  RLO_TRY_GOTO(
-      rlo_problem_list_run_host(problems, (const void *[]){bits}, data));
+  RLO_TRY_GOTO(rlo_problem_list_run_host(problems, (const void *[]){bits}, data));
   RLO_TRY_GOTO(rlo_tensor_create(engine, shape, data, out_tensor));
 fail:
   rlo_problem_list_release(problems);
@@ -256,8 +208,7 @@ rlo__pending *rlo__tensor_peek(rlo_tensor *tensor) {
   rlo__mutex_lock(&tensor->mutex);
   rlo__pending *pending = tensor->pending;
   if (pending != NULL) {
-    atomic_fetch_add_explicit(
-        &pending->num_references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pending->num_references, 1, memory_order_relaxed);
   }
   rlo__mutex_unlock(&tensor->mutex);
   return pending;
@@ -269,8 +220,7 @@ static rlo_status materialize(rlo_tensor *tensor, rlo__pending **out_done) {
   if (tensor->allocation != NULL) {
     return RLO_OK;
   }
-  RLO_TRY(tensor->pending->run(
-      tensor->pending, tensor->shape, &tensor->allocation));
+  RLO_TRY(tensor->pending->run(tensor->pending, tensor->shape, &tensor->allocation));
   *out_done = tensor->pending;
   tensor->pending = NULL;
   rlo__engine_count(tensor->engine, RLO__COUNT_MATERIALIZED, 1);
@@ -279,8 +229,7 @@ static rlo_status materialize(rlo_tensor *tensor, rlo__pending **out_done) {
 
 /* Under the mutex: the allocation on this instance, borrowed. Copies the bytes
  * if they are elsewhere. */
-static rlo_status place(rlo_tensor *tensor,
-                        rlo__backend_instance *instance,
+static rlo_status place(rlo_tensor *tensor, rlo__backend_instance *instance,
                         rlo__allocation **out_allocation) {
   rlo__allocation *found = tensor->allocation;
   if (instance != NULL && found->instance != instance) {
@@ -300,8 +249,7 @@ static rlo_status place(rlo_tensor *tensor,
   return RLO_OK;
 }
 
-rlo_status rlo__tensor_need(rlo_tensor *tensor,
-                            rlo__backend_instance *instance,
+rlo_status rlo__tensor_need(rlo_tensor *tensor, rlo__backend_instance *instance,
                             rlo__allocation **out_allocation) {
   rlo__pending *done = NULL;
   rlo__allocation *allocation = NULL;
@@ -348,10 +296,8 @@ rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
   RLO_REQUIRE(tensor);
   RLO_REQUIRE_LIST(out_data, bytes);
   if (bytes != tensor->shape->bytes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "reading a tensor of %lld bytes into %lld",
-                    (long long)tensor->shape->bytes,
-                    (long long)bytes);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "reading a tensor of %lld bytes into %lld",
+                    (long long)tensor->shape->bytes, (long long)bytes);
   }
   rlo__allocation *allocation = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
@@ -361,8 +307,7 @@ rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
 }
 
 /* The same as rlo__tensor_need on the backend of a name. */
-static rlo_status need_on(rlo_tensor *tensor,
-                          const char *backend_name,
+static rlo_status need_on(rlo_tensor *tensor, const char *backend_name,
                           rlo__allocation **out_allocation) {
   rlo__backend_instance *instance = NULL;
   RLO_TRY(rlo__backend_get(tensor->engine->registry, backend_name, &instance));
@@ -385,16 +330,13 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   /* Borrowed from the tensor from here on, as is a copy on the host. */
   rlo__allocation_release(allocation);
   if (!has_host) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "backend '%s' has no host memory", RLO__HOST_BACKEND);
+    return RLO_FAIL(RLO_UNSUPPORTED, "backend '%s' has no host memory", RLO__HOST_BACKEND);
   }
   *out_data = data;
   return RLO_OK;
 }
 
-rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
-                             cl_mem *out_buffer,
-                             int64_t *out_offset_bytes,
+rlo_status rlo_tensor_buffer(rlo_tensor *tensor, cl_mem *out_buffer, int64_t *out_offset_bytes,
                              cl_event *out_ready) {
   RLO_REQUIRE(tensor, out_buffer, out_offset_bytes, out_ready);
   rlo__place *place = NULL;
@@ -434,9 +376,8 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
     return NULL;
   }
   rlo__mutex_lock(&tensor->mutex);
-  const char *name = (tensor->allocation != NULL ? tensor->allocation->instance
-                                                 : tensor->pending->instance)
-                         ->name;
+  const char *name =
+      (tensor->allocation != NULL ? tensor->allocation->instance : tensor->pending->instance)->name;
   rlo__mutex_unlock(&tensor->mutex);
   return name;
 }

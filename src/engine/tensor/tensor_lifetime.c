@@ -12,8 +12,7 @@ static _Thread_local int64_t balance;
 
 void rlo__pending_release(rlo__pending *pending) {
   if (pending != NULL &&
-      atomic_fetch_sub_explicit(
-          &pending->num_references, 1, memory_order_acq_rel) == 1) {
+      atomic_fetch_sub_explicit(&pending->num_references, 1, memory_order_acq_rel) == 1) {
     pending->destroy(pending);
   }
 }
@@ -43,10 +42,8 @@ static void destroy(rlo_tensor *tensor) {
   rlo__engine_release(engine);
 }
 
-rlo_status rlo__tensor_create(rlo_engine *engine,
-                              rlo__shared_shape *shape,
-                              rlo__allocation *allocation,
-                              rlo__pending *pending,
+rlo_status rlo__tensor_create(rlo_engine *engine, rlo__shared_shape *shape,
+                              rlo__allocation *allocation, rlo__pending *pending,
                               rlo_tensor **out_tensor) {
   rlo_tensor *made = rlo__alloc_unset(sizeof *made);
   if (made == NULL) {
@@ -54,15 +51,14 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
     rlo__pending_release(pending);
     return RLO_OUT_OF_MEMORY;
   }
-  *made = (rlo_tensor){
-      .references = RLO__USER_REFERENCE,
-      .id = 1 + (uint64_t)rlo__engine_count(engine, RLO__COUNT_TENSORS_MADE, 1),
-      .engine = rlo__engine_retain(engine),
-      .shape = rlo__shared_shape_retain(shape),
-      .usage = (allocation != NULL ? allocation->instance : pending->instance)
-                   ->usage,
-      .allocation = allocation,
-      .pending = pending};
+  *made =
+      (rlo_tensor){.references = RLO__USER_REFERENCE,
+                   .id = 1 + (uint64_t)rlo__engine_count(engine, RLO__COUNT_TENSORS_MADE, 1),
+                   .engine = rlo__engine_retain(engine),
+                   .shape = rlo__shared_shape_retain(shape),
+                   .usage = (allocation != NULL ? allocation->instance : pending->instance)->usage,
+                   .allocation = allocation,
+                   .pending = pending};
   rlo__usage_add(made->usage, RLO__USAGE_TENSORS, 1);
   ++balance;
   rlo_status status = rlo__mutex_init(&made->mutex);
@@ -125,11 +121,8 @@ static bool is_open(const rlo_scope *scope) {
 
 /* From `scope` on downwards, the first one of an engine and a level; NULL if
  * there is none. */
-static rlo_scope *find_scope(rlo_scope *scope,
-                             const rlo_engine *engine,
-                             scope_level level) {
-  while (scope != NULL &&
-         (scope->engine != engine || !is_level(scope->level, level))) {
+static rlo_scope *find_scope(rlo_scope *scope, const rlo_engine *engine, scope_level level) {
+  while (scope != NULL && (scope->engine != engine || !is_level(scope->level, level))) {
     scope = scope->below;
   }
   return scope;
@@ -170,8 +163,7 @@ static void unlink_entry(rlo__scope_entry *entry) {
 
 static rlo_tensor *add_reference(rlo_tensor *tensor, uint64_t reference) {
   if (tensor != NULL) {
-    atomic_fetch_add_explicit(
-        &tensor->references, reference, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tensor->references, reference, memory_order_relaxed);
   }
   return tensor;
 }
@@ -185,10 +177,8 @@ rlo_tensor *rlo__tensor_hold(rlo_tensor *tensor) {
 }
 
 void rlo__tensor_drop(rlo_tensor *tensor) {
-  if (tensor != NULL &&
-      atomic_fetch_sub_explicit(&tensor->references,
-                                RLO__ANY_REFERENCE,
-                                memory_order_acq_rel) == RLO__ANY_REFERENCE) {
+  if (tensor != NULL && atomic_fetch_sub_explicit(&tensor->references, RLO__ANY_REFERENCE,
+                                                  memory_order_acq_rel) == RLO__ANY_REFERENCE) {
     destroy(tensor);
   }
 }
@@ -196,16 +186,13 @@ void rlo__tensor_drop(rlo_tensor *tensor) {
 /* Releases a reference that is the user's and no scope's; false if there is
  * none. */
 static bool release_own(rlo_tensor *tensor) {
-  uint_fast64_t count =
-      atomic_load_explicit(&tensor->references, memory_order_relaxed);
+  uint_fast64_t count = atomic_load_explicit(&tensor->references, memory_order_relaxed);
   do {
     if (count < RLO__USER_REFERENCE) {
       return false;
     }
-  } while (!atomic_compare_exchange_weak_explicit(&tensor->references,
-                                                  &count,
-                                                  count - RLO__USER_REFERENCE,
-                                                  memory_order_acq_rel,
+  } while (!atomic_compare_exchange_weak_explicit(&tensor->references, &count,
+                                                  count - RLO__USER_REFERENCE, memory_order_acq_rel,
                                                   memory_order_relaxed));
   if (count == RLO__USER_REFERENCE) {
     destroy(tensor);
@@ -231,15 +218,12 @@ static bool is_current(const rlo_scope *scope) {
 /* Releases the newest reference that a scope holds: one that is within another
  * one or, with a NULL, one that the thread is in or else, without
  * `is_of_thread`, any. False if there is none. */
-static bool release_of_scope(rlo_tensor *tensor,
-                             const rlo_scope *within,
-                             bool is_of_thread) {
+static bool release_of_scope(rlo_tensor *tensor, const rlo_scope *within, bool is_of_thread) {
   rlo__mutex *mutex = &tensor->engine->scope_mutex;
   rlo__mutex_lock(mutex);
   rlo__scope_entry *entry = tensor->scope_entries;
-  while (entry != NULL &&
-         ((within != NULL && !is_within(entry->scope, within)) ||
-          (is_of_thread && !is_current(entry->scope)))) {
+  while (entry != NULL && ((within != NULL && !is_within(entry->scope, within)) ||
+                           (is_of_thread && !is_current(entry->scope)))) {
     entry = entry->older_of_tensor;
   }
   if (entry != NULL) {
@@ -260,17 +244,14 @@ void rlo_tensor_release(rlo_tensor *tensor) {
   }
   /* One of a scope on another thread only if the caller has none of its own,
    * and releases what it has borrowed. */
-  if ((newest == NULL || !release_of_scope(tensor, NULL, true)) &&
-      !release_own(tensor)) {
+  if ((newest == NULL || !release_of_scope(tensor, NULL, true)) && !release_own(tensor)) {
     (void)release_of_scope(tensor, NULL, false);
   }
 }
 
 /* Makes one reference of the user's to each tensor the scope's. NULLs are
  * passed over. RLO_OUT_OF_MEMORY: then nothing has changed. */
-static rlo_status give_to_scope(rlo_scope *scope,
-                                rlo_tensor *const *tensors,
-                                int32_t count) {
+static rlo_status give_to_scope(rlo_scope *scope, rlo_tensor *const *tensors, int32_t count) {
   /* Linked by `older`. */
   rlo__scope_entry *entry = NULL;
   rlo__scope_entry *made = NULL;
@@ -292,8 +273,7 @@ static rlo_status give_to_scope(rlo_scope *scope,
     if (status == RLO_OK) {
       link_entry(entry, scope);
       atomic_fetch_sub_explicit(&entry->tensor->references,
-                                RLO__USER_REFERENCE - RLO__ANY_REFERENCE,
-                                memory_order_relaxed);
+                                RLO__USER_REFERENCE - RLO__ANY_REFERENCE, memory_order_relaxed);
     } else {
       rlo__free(entry);
     }
@@ -302,10 +282,8 @@ static rlo_status give_to_scope(rlo_scope *scope,
   return status;
 }
 
-rlo_status rlo__tensor_create_for_caller(rlo_engine *engine,
-                                         rlo__shared_shape *shape,
-                                         rlo__allocation *allocation,
-                                         rlo_tensor **out_tensor) {
+rlo_status rlo__tensor_create_for_caller(rlo_engine *engine, rlo__shared_shape *shape,
+                                         rlo__allocation *allocation, rlo_tensor **out_tensor) {
   rlo_scope *scope = find_scope(newest, engine, get_level(0));
   rlo_tensor *made = NULL;
   RLO_TRY(rlo__tensor_create(engine, shape, allocation, NULL, &made));
@@ -333,9 +311,8 @@ rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
   if (scope == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *scope = (rlo_scope){.engine = rlo__engine_retain(engine),
-                       .level = get_level(0),
-                       .below = newest};
+  *scope =
+      (rlo_scope){.engine = rlo__engine_retain(engine), .level = get_level(0), .below = newest};
   newest = scope;
   *out_scope = scope;
   return RLO_OK;
@@ -438,9 +415,7 @@ void rlo__scope_enter(void) {
   ++depth;
 }
 
-rlo_status rlo__scope_hand_out(rlo_engine *engine,
-                               rlo_tensor **tensors,
-                               int32_t count,
+rlo_status rlo__scope_hand_out(rlo_engine *engine, rlo_tensor **tensors, int32_t count,
                                rlo_tensor **outputs) {
   if (newest != NULL) {
     if (find_left_open() != NULL) {

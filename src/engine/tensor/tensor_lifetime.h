@@ -25,8 +25,7 @@ typedef struct rlo__pending {
   const rlo__backend_instance *instance;
   /** Computes the bytes of a tensor of `shape`. Called once for a tensor, with
    *  its mutex held; again if it fails. */
-  rlo_status (*run)(struct rlo__pending *pending,
-                    rlo__shared_shape *shape,
+  rlo_status (*run)(struct rlo__pending *pending, rlo__shared_shape *shape,
                     rlo__allocation **out_allocation);
   void (*destroy)(struct rlo__pending *pending);
 } rlo__pending;
@@ -68,19 +67,15 @@ struct rlo_tensor {
  * over one reference of either, also on failure, and retains the shape.
  * RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
-                                            rlo__shared_shape *shape,
-                                            rlo__allocation *allocation,
-                                            rlo__pending *pending,
+RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine, rlo__shared_shape *shape,
+                                            rlo__allocation *allocation, rlo__pending *pending,
                                             rlo_tensor **out_tensor);
 
 /** Like rlo__tensor_create, for a function that returns the tensor to its
  * caller: the scope that the thread is in gets the reference. */
-RLO_NODISCARD rlo_status
-rlo__tensor_create_for_caller(rlo_engine *engine,
-                              rlo__shared_shape *shape,
-                              rlo__allocation *allocation,
-                              rlo_tensor **out_tensor);
+RLO_NODISCARD rlo_status rlo__tensor_create_for_caller(rlo_engine *engine, rlo__shared_shape *shape,
+                                                       rlo__allocation *allocation,
+                                                       rlo_tensor **out_tensor);
 
 /** Takes a reference of the library's own, which outlives scopes; returns the
  *  tensor. NULL is legal. */
@@ -119,10 +114,8 @@ void rlo__scope_enter(void);
  *  @return RLO_OK; RLO_INVALID_ARGUMENT if a function that was called has left
  * a scope open; RLO_OUT_OF_MEMORY. On failure all are still the call's.
  */
-RLO_NODISCARD rlo_status rlo__scope_hand_out(rlo_engine *engine,
-                                             rlo_tensor **tensors,
-                                             int32_t count,
-                                             rlo_tensor **outputs);
+RLO_NODISCARD rlo_status rlo__scope_hand_out(rlo_engine *engine, rlo_tensor **tensors,
+                                             int32_t count, rlo_tensor **outputs);
 
 /** Ends the scopes that were begun within the call and are open. */
 void rlo__scope_leave(void);
@@ -132,8 +125,7 @@ void rlo__scope_leave(void);
 /** Returns a new reference to the tensor's bytes on an instance, NULL for
  *  wherever they are: computes them if they are pending, copies them if they
  *  are elsewhere. */
-RLO_NODISCARD rlo_status rlo__tensor_need(rlo_tensor *tensor,
-                                          rlo__backend_instance *instance,
+RLO_NODISCARD rlo_status rlo__tensor_need(rlo_tensor *tensor, rlo__backend_instance *instance,
                                           rlo__allocation **out_allocation);
 
 /** Returns a new reference to the computation that the tensor waits for; NULL
@@ -146,15 +138,11 @@ RLO_NODISCARD rlo_status rlo__tensor_make_alias(rlo_tensor **tensor);
 
 /** RLO_OK for a tensor of this engine; the message names it by `role` and
  *  `index`: "input 2 is NULL". */
-RLO_NODISCARD rlo_status rlo__tensor_check(const rlo_tensor *tensor,
-                                           const rlo_engine *engine,
-                                           const char *role,
-                                           int32_t index);
+RLO_NODISCARD rlo_status rlo__tensor_check(const rlo_tensor *tensor, const rlo_engine *engine,
+                                           const char *role, int32_t index);
 
 /** The same of a list. */
-RLO_NODISCARD rlo_status rlo__tensors_check(rlo_tensor *const *tensors,
-                                            int32_t count,
-                                            const rlo_engine *engine,
-                                            const char *role);
+RLO_NODISCARD rlo_status rlo__tensors_check(rlo_tensor *const *tensors, int32_t count,
+                                            const rlo_engine *engine, const char *role);
 
 #endif

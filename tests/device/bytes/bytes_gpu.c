@@ -61,10 +61,7 @@ enum { NUM_FAMILIES = sizeof families / sizeof families[0] };
 
 static int64_t runs[NUM_FAMILIES];
 
-static void run_pair_by(const test_pair *pair,
-                        int32_t width,
-                        int64_t shift,
-                        const char *schedule) {
+static void run_pair_by(const test_pair *pair, int32_t width, int64_t shift, const char *schedule) {
   rlo_shape src;
   rlo_shape dst;
   int32_t permutation[RLO_MAX_RANK];
@@ -90,8 +87,8 @@ static void run_pair(const test_pair *pair, int32_t width, int64_t shift) {
 
 /* Groups in every order, of every number of tiles along either side. */
 static void run_orders(void) {
-  static const char *const orders[] = {
-      "output order", "input order", "plane order", "diagonal order"};
+  static const char *const orders[] = {"output order", "input order", "plane order",
+                                       "diagonal order"};
   static const test_pair planes[] = {
       {"?[5,300,201]", "?[201,5,300]", "2,0,1", false},
       {"?[300,3,201]", "?[201,3,300]", "2,1,0", false},

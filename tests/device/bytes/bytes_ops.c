@@ -57,22 +57,8 @@ static rlo_status cut(growing *g) {
 }
 
 static rlo_status pad(growing *g) {
-  static const uint8_t fill[16] = {0x11,
-                                   0x22,
-                                   0x33,
-                                   0x44,
-                                   0x55,
-                                   0x66,
-                                   0x77,
-                                   0x88,
-                                   0x99,
-                                   0xaa,
-                                   0xbb,
-                                   0xcc,
-                                   0xdd,
-                                   0xee,
-                                   0xff,
-                                   0x01};
+  static const uint8_t fill[16] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
+                                   0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 0x01};
   const rlo_shape *shape = rlo_chain_shape(g->chain);
   int64_t low[RLO_MAX_RANK];
   int64_t high[RLO_MAX_RANK];
@@ -90,15 +76,13 @@ static rlo_status pad(growing *g) {
 
 static rlo_status turn(growing *g) {
   int32_t permutation[RLO_MAX_RANK];
-  test_random_permutation(
-      g->random, rlo_chain_shape(g->chain)->rank, permutation);
+  test_random_permutation(g->random, rlo_chain_shape(g->chain)->rank, permutation);
   say(g, "transpose");
   return rlo_chain_transpose(g->chain, permutation);
 }
 
 static rlo_status reverse(growing *g) {
-  int32_t dim = (int32_t)test_random_in(
-      g->random, 0, rlo_chain_shape(g->chain)->rank - 1);
+  int32_t dim = (int32_t)test_random_in(g->random, 0, rlo_chain_shape(g->chain)->rank - 1);
   say(g, "reverse");
   return rlo_chain_reverse(g->chain, &dim, 1);
 }
@@ -112,8 +96,7 @@ static rlo_status repeat(growing *g) {
   }
   bool is_tile = test_random_once_in(g->random, 2);
   say(g, is_tile ? "tile" : "repeat");
-  return is_tile ? rlo_chain_tile(g->chain, times)
-                 : rlo_chain_repeat(g->chain, times);
+  return is_tile ? rlo_chain_tile(g->chain, times) : rlo_chain_repeat(g->chain, times);
 }
 
 static rlo_status flatten(growing *g) {
@@ -121,8 +104,7 @@ static rlo_status flatten(growing *g) {
   int64_t dims[2] = {shape->dims[0], -1};
   bool is_whole = shape->dims[0] == 0 || test_random_once_in(g->random, 3);
   say(g, "reshape");
-  return is_whole ? rlo_chain_reshape(
-                        g->chain, (int64_t[]){count_elements(shape)}, 1)
+  return is_whole ? rlo_chain_reshape(g->chain, (int64_t[]){count_elements(shape)}, 1)
                   : rlo_chain_reshape(g->chain, dims, 2);
 }
 
@@ -131,8 +113,7 @@ static rlo_status join(growing *g) {
   rlo_status status = rlo_chain_clone(g->chain, &other);
   if (status == RLO_OK) {
     const rlo_chain *const others[] = {other};
-    int32_t dim = (int32_t)test_random_in(
-        g->random, 0, rlo_chain_shape(g->chain)->rank - 1);
+    int32_t dim = (int32_t)test_random_in(g->random, 0, rlo_chain_shape(g->chain)->rank - 1);
     say(g, "concatenate with itself");
     status = rlo_chain_concatenate(g->chain, others, 1, dim);
   }
@@ -148,8 +129,8 @@ static rlo_status mirror(growing *g) {
   return rlo_chain_mirror_pad(g->chain, low, NULL, RLO_MIRROR_SYMMETRIC);
 }
 
-static rlo_status (*const operations[])(growing *) = {
-    cut, cut, pad, pad, turn, turn, reverse, repeat, flatten, join, mirror};
+static rlo_status (*const operations[])(growing *) = {cut,     cut,    pad,     pad,  turn,  turn,
+                                                      reverse, repeat, flatten, join, mirror};
 
 enum { NUM_OPERATIONS = sizeof operations / sizeof operations[0] };
 
@@ -168,8 +149,7 @@ static void grow(growing *g, rlo_dtype dtype) {
   for (int64_t n = 0; n < steps; ++n) {
     int64_t which = test_random_in(g->random, 0, NUM_OPERATIONS - 1);
     rlo_status status = operations[which](g);
-    ck_assert_msg(
-        status == RLO_OK, "%s: %s", g->words, rlo_error_last()->message);
+    ck_assert_msg(status == RLO_OK, "%s: %s", g->words, rlo_error_last()->message);
     if (count_elements(rlo_chain_shape(g->chain)) > 20000) {
       break;
     }
@@ -184,11 +164,8 @@ typedef struct tally {
 
 /* By all families; where all cases run, by two, and only so many that are
  * compiled one by one. */
-static void run_problem(const rlo_problem *problem,
-                        const char *words,
-                        int64_t element_bytes,
-                        test_random *random,
-                        tally *t) {
+static void run_problem(const rlo_problem *problem, const char *words, int64_t element_bytes,
+                        test_random *random, tally *t) {
   test_case c = {0};
   if (test_random_once_in(random, 2)) {
     c.src_shift_bytes = element_bytes * test_random_in(random, 0, 20);
@@ -198,17 +175,15 @@ static void run_problem(const rlo_problem *problem,
   int32_t num_ran = 0;
   for (int32_t f = 0; f < rlo__num_families; ++f) {
     const rlo__family *family = rlo__families[(first + f) % rlo__num_families];
-    bool is_specialized = (family->traits & RLO__FAMILY_SPECIALIZES) != 0 ||
-                          strcmp(family->name, "packed") == 0;
+    bool is_specialized =
+        (family->traits & RLO__FAMILY_SPECIALIZES) != 0 || strcmp(family->name, "packed") == 0;
     if (bytes_is_all() &&
-        (num_ran == 2 ||
-         (is_specialized && t->specialized >= t->max_specialized))) {
+        (num_ran == 2 || (is_specialized && t->specialized >= t->max_specialized))) {
       continue;
     }
     c.family = family->name;
     c.device_class = family->device_class;
-    test_outcome outcome =
-        test_device_run_problem(&device, problem, &c, words, NULL);
+    test_outcome outcome = test_device_run_problem(&device, problem, &c, words, NULL);
     ck_assert_int_ne(outcome, TEST_FAILED);
     num_ran += outcome == TEST_RAN;
     t->specialized += is_specialized && outcome == TEST_RAN;
@@ -227,12 +202,8 @@ void bytes_slanted_guard(void) {
   expect_ok(rlo_chain_lower(chain, NULL, &problems));
   ck_assert_int_eq(rlo_problem_list_count(problems), 1);
   const test_case c = {.family = "tile"};
-  test_outcome outcome =
-      test_device_run_problem(&device,
-                              rlo_problem_list_get(problems, 0),
-                              &c,
-                              "pad, reshape, transpose",
-                              NULL);
+  test_outcome outcome = test_device_run_problem(&device, rlo_problem_list_get(problems, 0), &c,
+                                                 "pad, reshape, transpose", NULL);
   ck_assert_int_ne(outcome, TEST_FAILED);
   ck_assert_int_ne(outcome, TEST_REFUSED);
   rlo_problem_list_release(problems);
@@ -252,20 +223,13 @@ void bytes_ops(void) {
     const rlo_shape *result = rlo_chain_shape(g.chain);
     rlo_shape dst = *result;
     if (test_random_once_in(&random, 2)) {
-      dst = test_random_shape(
-          &random, dtype, result->dims, result->rank, TEST_ALL);
+      dst = test_random_shape(&random, dtype, result->dims, result->rank, TEST_ALL);
     }
     rlo_problem_list *problems;
-    ck_assert_msg(rlo_chain_lower(g.chain, &dst, &problems) == RLO_OK,
-                  "%s: %s",
-                  g.words,
+    ck_assert_msg(rlo_chain_lower(g.chain, &dst, &problems) == RLO_OK, "%s: %s", g.words,
                   rlo_error_last()->message);
     for (int32_t n = 0; n < rlo_problem_list_count(problems) && n < 4; ++n) {
-      run_problem(rlo_problem_list_get(problems, n),
-                  g.words,
-                  (int64_t)1 << width,
-                  &random,
-                  &t);
+      run_problem(rlo_problem_list_get(problems, n), g.words, (int64_t)1 << width, &random, &t);
       ++t.problems;
     }
     rlo_problem_list_release(problems);
@@ -274,9 +238,7 @@ void bytes_ops(void) {
   if (!bytes_is_all()) {
     return;
   }
-  printf("%lld problems, %lld runs, %lld of them specialized\n",
-         (long long)t.problems,
-         (long long)t.ran,
-         (long long)t.specialized);
+  printf("%lld problems, %lld runs, %lld of them specialized\n", (long long)t.problems,
+         (long long)t.ran, (long long)t.specialized);
   ck_assert_int_ge(t.ran, cases);
 }

@@ -26,12 +26,11 @@ void bytes_random(void) {
     int32_t permutation[RLO_MAX_RANK];
     test_random_pair(&random, dtype, rank, 20000, &src, &dst, permutation);
     int64_t element_bytes = (int64_t)1 << width;
-    test_case c = {
-        .src = &src,
-        .dst = &dst,
-        .permutation = permutation,
-        .src_shift_bytes = element_bytes * test_random_in(&random, 0, 70),
-        .dst_shift_bytes = element_bytes * test_random_in(&random, 0, 70)};
+    test_case c = {.src = &src,
+                   .dst = &dst,
+                   .permutation = permutation,
+                   .src_shift_bytes = element_bytes * test_random_in(&random, 0, 70),
+                   .dst_shift_bytes = element_bytes * test_random_in(&random, 0, 70)};
     if (test_random_once_in(&random, 2)) {
       c.src_shift_bytes = 0;
       c.dst_shift_bytes = 0;
@@ -42,15 +41,12 @@ void bytes_random(void) {
       if (bytes_is_all() && has_run) {
         break;
       }
-      const rlo__family *forced =
-          rlo__families[(first + f) % rlo__num_families];
+      const rlo__family *forced = rlo__families[(first + f) % rlo__num_families];
       c.family = forced->name;
       c.device_class = forced->device_class;
       test_outcome outcome = test_device_run(&device, &c, NULL);
-      ck_assert_msg(outcome != TEST_FAILED,
-                    "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                    (int)i,
-                    (unsigned long long)case_seed);
+      ck_assert_msg(outcome != TEST_FAILED, "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                    (int)i, (unsigned long long)case_seed);
       has_run = has_run || outcome == TEST_RAN;
     }
     num_ran += has_run;

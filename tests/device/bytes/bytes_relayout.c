@@ -15,8 +15,7 @@ static bool is_specialized(const char *family) {
 
 /* True if a family compiles more in than most: short extents. */
 static bool has_many_programs(const rlo__family *family) {
-  return family->device_class == RLO_DEVICE_CLASS_GPU ||
-         strcmp(family->name, "packed") == 0;
+  return family->device_class == RLO_DEVICE_CLASS_GPU || strcmp(family->name, "packed") == 0;
 }
 
 /* Offsets, in elements, of source and destination in turn. */
@@ -32,8 +31,7 @@ static void run_pair(int32_t pair_number, int32_t width) {
   rlo_shape src;
   rlo_shape dst;
   int32_t permutation[RLO_MAX_RANK];
-  test_pair_shapes(
-      &test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
+  test_pair_shapes(&test_pairs[pair_number], test_dtypes[width], &src, &dst, permutation);
   for (int32_t f = 0; f < rlo__num_families; ++f) {
     const rlo__family *family = rlo__families[f];
     bool is_gpu = family->device_class == RLO_DEVICE_CLASS_GPU;
@@ -42,14 +40,12 @@ static void run_pair(int32_t pair_number, int32_t width) {
      */
     if (is_specialized(family->name)
             ? pair_number % 5 != width || (pair_number / 5 % 2 == 0) == is_gpu
-            : bytes_is_all() && has_many_programs(family) &&
-                  (pair_number + width) % 5 >= 2) {
+            : bytes_is_all() && has_many_programs(family) && (pair_number + width) % 5 >= 2) {
       continue;
     }
     for (int32_t s = 0; s < NUM_SHIFTS; ++s) {
       bool has_one_shift =
-          is_specialized(family->name) ||
-          (!bytes_is_all() && !test_pairs[pair_number].is_small);
+          is_specialized(family->name) || (!bytes_is_all() && !test_pairs[pair_number].is_small);
       if (has_one_shift && s != (pair_number + width) % NUM_SHIFTS) {
         continue;
       }
@@ -77,14 +73,11 @@ void bytes_relayout(void) {
     }
   }
   for (int32_t f = 0; bytes_is_all() && f < rlo__num_families; ++f) {
-    printf(
-        "%s %s: %lld cases\n",
-        rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
-        rlo__families[f]->name,
-        (long long)runs[f]);
+    printf("%s %s: %lld cases\n",
+           rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU ? "cpu" : "gpu",
+           rlo__families[f]->name, (long long)runs[f]);
     /* Nothing here computes, or has units of less than a byte. */
-    if ((rlo__families[f]->traits &
-         (RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) == 0) {
+    if ((rlo__families[f]->traits & (RLO__FAMILY_COMPUTES | RLO__FAMILY_BITS)) == 0) {
       ck_assert_int_ge(runs[f], TEST_IS_SANITIZED ? 1 : 30);
     }
   }

@@ -34,10 +34,8 @@ void bytes_rows(void) {
     const rows_case *c = &cases[n / 2];
     rlo_shape src = test_shape_of(c->src);
     rlo_shape dst = test_shape_of(c->dst);
-    test_case t = {.src = &src,
-                   .dst = &dst,
-                   .family = "rows",
-                   .dst_shift_bytes = n % 2 == 0 ? 0 : 20};
+    test_case t = {
+        .src = &src, .dst = &dst, .family = "rows", .dst_shift_bytes = n % 2 == 0 ? 0 : 20};
     test_outcome outcome = test_device_run(&device, &t, NULL);
     ck_assert(outcome == TEST_RAN || outcome == TEST_LEFT);
   }

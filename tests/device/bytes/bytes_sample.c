@@ -63,8 +63,7 @@ static test_outcome run_one(const test_case *c, bool may_specialize) {
   rlo_plan_info info = test_plan_info_of(plan);
   bool is_specialized = strcmp(info.family, "gather") == 0;
   rlo_plan_release(plan);
-  return is_specialized && !may_specialize ? TEST_REFUSED
-                                           : test_device_run(&device, c, NULL);
+  return is_specialized && !may_specialize ? TEST_REFUSED : test_device_run(&device, c, NULL);
 }
 
 static bool goes_on(test_outcome outcome) {
@@ -81,10 +80,7 @@ static test_outcome run_first(test_case *c) {
   return outcome;
 }
 
-static void run_case(sample *s,
-                     const int64_t *dims,
-                     int32_t rank,
-                     const int32_t *permutation,
+static void run_case(sample *s, const int64_t *dims, int32_t rank, const int32_t *permutation,
                      int32_t width) {
   rlo_dtype dtype = RLO_DTYPE_INVALID;
   expect_ok(rlo_dtype_from_name(test_dtypes[width], &dtype));
@@ -93,12 +89,11 @@ static void run_case(sample *s,
   rlo_permutation_apply(permutation, rank, dims, dst_dims);
   rlo_shape dst = test_shape_make(dtype, dst_dims, rank);
   int64_t element_bytes = (int64_t)1 << width;
-  test_case c = {
-      .src = &src,
-      .dst = &dst,
-      .permutation = permutation,
-      .src_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3),
-      .dst_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3)};
+  test_case c = {.src = &src,
+                 .dst = &dst,
+                 .permutation = permutation,
+                 .src_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3),
+                 .dst_shift_bytes = element_bytes * test_random_in(&s->random, 0, 3)};
   bool is_gathered = test_random_once_in(&s->random, 30);
   bool is_gpu = test_random_once_in(&s->random, 2);
   test_outcome outcome = TEST_REFUSED;
@@ -138,8 +133,7 @@ void bytes_sample(void) {
   }
   ck_assert_int_eq(s.num_cases, NUM_SMALL_CASES);
   if (bytes_is_all()) {
-    printf("%lld cases ran, %lld of them gathers\n",
-           (long long)s.num_ran,
+    printf("%lld cases ran, %lld of them gathers\n", (long long)s.num_ran,
            (long long)s.num_specialized);
     ck_assert_int_ge(s.num_ran, TEST_IS_SANITIZED ? 250 : 2000);
   }

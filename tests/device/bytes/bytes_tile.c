@@ -24,18 +24,13 @@ typedef struct move {
   int32_t permutation[MAX_RANK];
 } move;
 
-static void parse(const char *dtype,
-                  const move *m,
-                  const int32_t *permutation,
+static void parse(const char *dtype, const move *m, const int32_t *permutation,
                   rlo_shape *out_shape) {
   char text[TEXT_BYTES];
   size_t length = (size_t)snprintf(text, sizeof text, "%s[", dtype);
   for (int32_t k = 0; k < m->rank; ++k) {
     int64_t dim = m->dims[permutation == NULL ? k : permutation[k]];
-    length += (size_t)snprintf(text + length,
-                               sizeof text - length,
-                               "%s%lld",
-                               k == 0 ? "" : ",",
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s%lld", k == 0 ? "" : ",",
                                (long long)dim);
   }
   length += (size_t)snprintf(text + length, sizeof text - length, "]");
@@ -51,26 +46,17 @@ static void expect_words(const test_case *c, const char *words) {
   options.device_class = c->device_class;
   int64_t shift_bytes = c->dst_shift_bytes | 128;
   rlo_plan_report *report = NULL;
-  expect_ok(rlo_plan_explain(&problem,
-                             rlo_context_device_info(device.context),
-                             &options,
-                             128,
-                             shift_bytes & -shift_bytes,
-                             &report));
-  ck_assert_msg(strstr(report->parameters, words) != NULL,
-                "\"%s\" does not say \"%s\"",
-                report->parameters,
-                words);
+  expect_ok(rlo_plan_explain(&problem, rlo_context_device_info(device.context), &options, 128,
+                             shift_bytes & -shift_bytes, &report));
+  ck_assert_msg(strstr(report->parameters, words) != NULL, "\"%s\" does not say \"%s\"",
+                report->parameters, words);
   rlo_plan_report_release(report);
 }
 
 /* Run a move; `words`, if not NULL, is what its plan has to say, where stores
  * may go past the caches. */
-static test_outcome run(const move *m,
-                        int32_t width,
-                        int64_t src_shift_elems,
-                        int64_t dst_shift_elems,
-                        const char *words) {
+static test_outcome run(const move *m, int32_t width, int64_t src_shift_elems,
+                        int64_t dst_shift_elems, const char *words) {
   rlo_shape src;
   rlo_shape dst;
   parse(test_dtypes[width], m, NULL, &src);
@@ -82,8 +68,7 @@ static test_outcome run(const move *m,
                  .device_class = RLO_DEVICE_CLASS_CPU,
                  .src_shift_bytes = src_shift_elems << width,
                  .dst_shift_bytes = dst_shift_elems << width};
-  if (words != NULL &&
-      rlo_context_device_info(device.context)->has_nontemporal_store) {
+  if (words != NULL && rlo_context_device_info(device.context)->has_nontemporal_store) {
     expect_words(&c, words);
   }
   return test_device_run(&device, &c, NULL);
@@ -122,16 +107,15 @@ enum { NUM_NAMED = sizeof named_moves / sizeof named_moves[0] };
 
 static void run_named(const named_move *n) {
   for (int32_t width = n->least_width; width <= n->most_width; ++width) {
-    test_outcome outcome =
-        run(&n->move, width, 0, n->dst_shift_elems, n->parameters);
+    test_outcome outcome = run(&n->move, width, 0, n->dst_shift_elems, n->parameters);
     ck_assert(outcome == TEST_RAN || outcome == TEST_LEFT);
   }
 }
 
 /* Dimensions that meet a line, just miss it, or are tiny. */
-static const int64_t drawn_dims[] = {
-    2,  3,  4,  5,  7,  8,  9,   15,  16,  17,  24,  31,  32,  33, 48,
-    63, 64, 65, 80, 96, 97, 112, 127, 128, 130, 192, 255, 257, 320};
+static const int64_t drawn_dims[] = {2,  3,   4,   5,   7,   8,   9,   15,  16, 17,
+                                     24, 31,  32,  33,  48,  63,  64,  65,  80, 96,
+                                     97, 112, 127, 128, 130, 192, 255, 257, 320};
 
 enum { NUM_DRAWN_DIMS = sizeof drawn_dims / sizeof drawn_dims[0] };
 
@@ -169,14 +153,10 @@ static void run_drawn(void) {
     move m;
     draw(&random, LEAST_BYTES >> width, &m);
     int64_t src_shift_elems = test_random_in(&random, 0, 2);
-    int64_t dst_shift_elems =
-        test_random_once_in(&random, 2) ? 0 : test_random_in(&random, 0, 70);
-    test_outcome outcome =
-        run(&m, width, src_shift_elems, dst_shift_elems, NULL);
-    ck_assert_msg(outcome != TEST_FAILED,
-                  "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
-                  (int)i,
-                  (unsigned long long)case_seed);
+    int64_t dst_shift_elems = test_random_once_in(&random, 2) ? 0 : test_random_in(&random, 0, 70);
+    test_outcome outcome = run(&m, width, src_shift_elems, dst_shift_elems, NULL);
+    ck_assert_msg(outcome != TEST_FAILED, "case %d: RELAYOUT_TEST_SEED=%llu makes it the first",
+                  (int)i, (unsigned long long)case_seed);
     num_refused += outcome == TEST_REFUSED;
   }
   ck_assert_int_le(num_refused, CASES * 3 / 4);

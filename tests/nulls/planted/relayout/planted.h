@@ -3,7 +3,6 @@
 #ifndef RELAYOUT_PLANTED_H
 #define RELAYOUT_PLANTED_H
 
-RLO_API rlo_status rlo_planted_look(const rlo_planted *thing,
-                                    int32_t *out_count);
+RLO_API rlo_status rlo_planted_look(const rlo_planted *thing, int32_t *out_count);
 
 #endif
