@@ -242,7 +242,8 @@ const rlo__journal_settings *rlo__journal_get_settings(const rlo__journal *journ
 rlo_status rlo__journal_fail_other(const char *path) {
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
                   "the journal \"%s\" is of another job: of another problem, "
-                  "source or destination, or the source has changed since",
+                  "source or destination, or of devices with another kind of memory "
+                  "(the host's, or their own), or the source has changed since",
                   path);
 }
 
