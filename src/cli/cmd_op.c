@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static int take_files(rlo__op *op) {
 }
 
 static bool is_same(const char *a, const char *b) {
+  assert(a != NULL && b != NULL);
   return strcmp(a, b) == 0 || rlo__path_is_same_file(a, b);
 }
 

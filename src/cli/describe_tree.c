@@ -78,6 +78,8 @@ typedef struct listing {
   rlo__report report;
   /* The name of the current tree, "" for none. */
   const char *name;
+  /* The name of a parameter that has none. */
+  char number[32];
 } listing;
 
 static void begin_table(rlo__report *r) {
@@ -197,11 +199,10 @@ static rlo_status list_sides(listing *l, const rlo_program_shape *program) {
   for (int64_t n = 0; n < rlo_program_shape_parameter_count(program); ++n) {
     const char *name = rlo_program_shape_parameter_name(program, n);
     const bool has_name = name[0] != '\0';
-    char number[32];
-    snprintf(number, sizeof(number), "parameter %" PRId64, n);
+    snprintf(l->number, sizeof(l->number), "parameter %" PRId64, n);
     rlo__report_open(&l->report, NULL, '{');
     RLO__REPORT(&l->report, RLO__STRING("name", NULL, has_name ? name : NULL));
-    RLO_TRY(list_side(l, has_name ? name : number, rlo_program_shape_parameter(program, n)));
+    RLO_TRY(list_side(l, has_name ? name : l->number, rlo_program_shape_parameter(program, n)));
   }
   rlo__report_close(&l->report);
   rlo__report_open(&l->report, "result", '{');

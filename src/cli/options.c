@@ -151,6 +151,7 @@ int rlo__operands_take(int argc, char **argv, int expected, const char *what) {
 
 /* Reads the decimal number at *text and advances *text past it. */
 static int parse_int64(const char *verb, const char *what, const char **text, int64_t *out_value) {
+  *out_value = 0;
   /* strtoll would accept leading blanks and a plus sign. */
   if (!isdigit((unsigned char)(*text)[**text == '-'])) {
     return rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);

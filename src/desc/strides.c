@@ -243,7 +243,7 @@ rlo_status rlo__layout_from_byte_strides(const int64_t *dims, const int64_t *str
                                          int64_t available_bytes, rlo_layout *out_layout,
                                          int64_t *out_lowest_elems) {
   RLO_TRY(rlo__dims_check(dims, rank));
-  int64_t strides[RLO_MAX_RANK];
+  int64_t strides[RLO_MAX_RANK] = {0};
   const bool has_elements = !is_empty(dims, rank);
   for (int32_t k = 0; strides_bytes != NULL && k < rank; ++k) {
     bool is_used = has_elements && dims[k] > 1;

@@ -269,7 +269,7 @@ static void wait(const rlo_exchange *x) {
 rlo_status rlo_exchange_run(rlo_exchange *exchange, const rlo_exchange_memory *memories) {
   RLO_TRY(rlo_exchange_start(exchange, memories));
   for (;;) {
-    bool is_done;
+    bool is_done = false;
     rlo_status status = rlo_exchange_step(exchange, &is_done);
     if (is_done) {
       return status;

@@ -50,8 +50,8 @@ static rlo_dtype dtype_of(char kind, int64_t bytes) {
  * bytes. `text` need not be terminated; it has no NUL. */
 static rlo_status parse_type(const char *text, size_t length, rlo_dtype *out_dtype,
                              bool *out_is_byte_swapped) {
-  const char order = length > 1 ? text[0] : ' ';
-  const char kind = length > 1 ? text[1] : ' ';
+  const char order = (char)(length > 1 ? text[0] : ' ');
+  const char kind = (char)(length > 1 ? text[1] : ' ');
   const bool is_order = strchr("<>=|", order) != NULL;
   if (is_order && strchr("OSUVMmat", kind) != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -197,7 +197,7 @@ typedef struct description {
 
 /* The current character; NUL, which is never expected, at the end. */
 static char peek(const reader *r) {
-  return r->at < r->end ? r->file[r->at] : '\0';
+  return (char)(r->at < r->end ? r->file[r->at] : '\0');
 }
 
 static rlo_status refuse(const reader *r, const char *expected) {

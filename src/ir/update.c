@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/update.h"
 
+#include <assert.h>
+
 #include "base/status.h"
 #include "ir/element.h"
 
@@ -106,6 +108,7 @@ uint64_t rlo__problem_form_axes(const rlo_problem *problem, const rlo_form *form
 }
 
 bool rlo__problem_form_depends_on(const rlo_problem *problem, const rlo_form *form, int32_t axis) {
+  assert(axis >= 0 && axis < RLO_MAX_AXES);
   return form->axis[axis] != 0 || (rlo__problem_form_axes(problem, form, true) >> axis & 1) != 0;
 }
 

@@ -119,7 +119,7 @@ void rlo__tape_node_release(rlo__tape_node *node) {
 rlo_status rlo__tape_node_create(const rlo__record *record, const rlo_gradient_config *gradient,
                                  rlo__tape_node **out_node) {
   const rlo_kernel_call *call = record->call;
-  const size_t num_tensors = (size_t)(call->num_inputs + call->num_outputs);
+  const size_t num_tensors = (size_t)call->num_inputs + (size_t)call->num_outputs;
   const size_t num_saved = record->gradient != NULL ? (size_t)record->num_saved : num_tensors;
   rlo__tape_node *node =
       rlo__alloc(sizeof *node + num_tensors * (sizeof *node->ids + sizeof(rlo_shape *)) +

@@ -51,6 +51,7 @@ rlo_status rlo__tensor_create(rlo_engine *engine, rlo__shared_shape *shape,
     rlo__pending_release(pending);
     return RLO_OUT_OF_MEMORY;
   }
+  assert(allocation != NULL || pending != NULL);
   *made =
       (rlo_tensor){.references = RLO__USER_REFERENCE,
                    .id = 1 + (uint64_t)rlo__engine_count(engine, RLO__COUNT_TENSORS_MADE, 1),
