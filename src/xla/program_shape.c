@@ -56,7 +56,8 @@ rlo_status rlo__program_shape_create(rlo_shape_tree *const *parameters, int64_t 
   }
   program->parameters = rlo__alloc_array((size_t)num_parameters, sizeof program->parameters[0]);
   if (program->parameters == NULL) {
-    goto fail;
+    rlo__free(program);
+    return status;
   }
   for (int64_t i = 0; i < num_parameters; ++i) {
     const char *name = i < num_names ? names[i] : NULL;
