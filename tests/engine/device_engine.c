@@ -5,6 +5,8 @@
 #include "engine_case.h"
 #include "relayout/backend.h"
 #include "relayout/engine_opencl.h"
+#include "support/device_arena.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 
 /* What an engine does on a device: buffers, memory, kernels in OpenCL C. */
@@ -29,19 +31,18 @@ RLO_TEST(test_engine__wrapped_buffers) {
   cl_int code = CL_SUCCESS;
   cl_context cl = rlo_context_cl_context(context);
   cl_command_queue queue = clCreateCommandQueue(cl, rlo_context_cl_device(context), 0, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   cl_mem buffer = clCreateBuffer(cl, CL_MEM_READ_WRITE, BYTES, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   cl_event gate = clCreateUserEvent(cl, &code);
   cl_event ready = NULL;
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   code = clEnqueueWriteBuffer(queue, buffer, CL_FALSE, OFFSET, sizeof data, data, 1, &gate, &ready);
-  ck_assert_int_eq(code, CL_SUCCESS);
-  rlo_shape shape;
+  expect_cl(code);
   rlo_tensor *x = NULL;
   rlo_tensor *y = NULL;
   int released = 0;
-  expect_ok(rlo_shape_make(RLO_DTYPE_S32, DIMS(4, 6), 2, &shape));
+  rlo_shape shape = test_shape_make(RLO_DTYPE_S32, DIMS(4, 6), 2);
   ck_assert_int_eq(rlo_tensor_wrap_buffer(engine, &shape, NULL, 0, NULL, NULL, NULL, &x),
                    RLO_INVALID_ARGUMENT);
   expect_refusal(rlo_tensor_wrap_buffer(engine, &shape, buffer, BYTES - 64, NULL, count_release,
@@ -74,7 +75,7 @@ RLO_TEST(test_engine__wrapped_buffers) {
   clSetUserEventStatus(gate, CL_COMPLETE);
   clReleaseEvent(gate);
   clFlush(queue);
-  ck_assert_int_eq(clWaitForEvents(1, &made), CL_SUCCESS);
+  expect_cl(clWaitForEvents(1, &made));
   clReleaseEvent(made);
   clReleaseCommandQueue(queue);
   int32_t got[24];
@@ -223,8 +224,7 @@ RLO_TEST(test_engine__the_budget_of_the_device) {
   /* A small one is kept for the next, and makes way for another size. */
   z = count_up(DIMS(250), 1);
   rlo_tensor_release(z);
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(small, &stats), RLO_OK);
+  rlo_context_stats stats = test_context_stats(small);
   ck_assert_int_eq(stats.buffer_bytes, 1000);
   z = count_up(DIMS(2400), 1);
   rlo_tensor_release(z);
@@ -302,8 +302,7 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   ck_assert_int_eq(got[1], 47);
   ck_assert_int_eq(got[11], 117);
   rlo_tensor_release(y);
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  rlo_context_stats stats = test_context_stats(context);
   int64_t built = stats.programs_built;
   expect_ok(rlo_run_kernel(engine, "Scale", &x, 1, &attributes, &y, 1, NULL));
   rlo_tensor_release(y);
@@ -319,7 +318,7 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   older.struct_size = sizeof older + 8;
   expect_refusal(rlo_run_kernel(engine, "Older", &x, 1, &attributes, &y, 1, NULL),
                  RLO_INVALID_ARGUMENT, "the payload of kernel 'Older' is no rlo_source_kernel");
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  stats = test_context_stats(context);
   ck_assert_int_eq(stats.programs_built, built);
   before = launches();
   expect_ok(rlo_run_kernel(engine, "Scale", &none, 1, &attributes, &y, 1, NULL));
@@ -367,9 +366,8 @@ static void expect_misfit(const rlo_source_argument *arguments, int32_t count, r
   int64_t before = launches();
   config.kernel_name = "Misfit";
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  ck_assert_int_eq(rlo_run_kernel(engine, "Misfit", &x, 1, &attributes, &y, 1, NULL),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, why);
+  expect_refusal(rlo_run_kernel(engine, "Misfit", &x, 1, &attributes, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT, why);
   ck_assert_int_eq(launches(), before);
   expect_ok(rlo_kernel_unregister(engine, "Misfit", "opencl"));
 }
@@ -446,12 +444,11 @@ RLO_TEST(test_engine__factors_of_64_bits) {
   const int64_t element = 3;
   const rlo_attribute factor = rlo_attribute_i64("factor", 9007199254740993);
   const rlo_attributes attributes = {&factor, 1};
-  rlo_shape shape;
   rlo_tensor *x = NULL;
   rlo_tensor *y = NULL;
   int64_t got = 0;
   begin(true);
-  expect_ok(rlo_shape_make(RLO_DTYPE_S64, DIMS(1), 1, &shape));
+  rlo_shape shape = test_shape_make(RLO_DTYPE_S64, DIMS(1), 1);
   expect_ok(rlo_tensor_create(engine, &shape, &element, &x));
   expect_ok(rlo_run_kernel(engine, RLO_KERNEL_NAME_RESCALE, &x, 1, &attributes, &y, 1, NULL));
   expect_ok(rlo_tensor_read(y, &got, sizeof got));
@@ -477,13 +474,11 @@ RLO_TEST(test_engine__sums_of_all_in_parts) {
   float sums[TIMES + 1];
   rlo_tensor *x = tensor(DIMS(ROWS, COLUMNS), 2, data);
   rlo_tensor *y[TIMES + 1];
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &before));
+  rlo_context_stats before = test_context_stats(context);
   for (int32_t n = 0; n < TIMES; ++n) {
     expect_ok(rlo_op_sum(x, dims, 2, false, &y[n]));
   }
-  expect_ok(rlo_context_get_stats(context, &after));
+  rlo_context_stats after = test_context_stats(context);
   ck_assert_int_ge(after.launches, before.launches + INT64_C(2) * TIMES);
   expect_ok(rlo_backend_set(engine, "host"));
   rlo_tensor *h = tensor(DIMS(ROWS, COLUMNS), 2, data);

@@ -7,6 +7,9 @@
 #include "base/alloc.h"
 #include "relayout/backend.h"
 #include "relayout/opencl.h"
+#include "support/device_arena.h"
+#include "support/expect.h"
+#include "support/shape_of.h"
 
 rlo_engine *engine;
 rlo_context *context;
@@ -64,16 +67,14 @@ void end(void) {
     ck_assert_int_eq(rlo__alloc_live_count(), allocations_before);
   } else {
     /* A context keeps programs, and so memory of the host. */
-    rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-    ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+    rlo_context_stats stats = test_context_stats(context);
     ck_assert_int_eq(stats.buffer_bytes, 0);
   }
 }
 
 static rlo_tensor *make(rlo_dtype dtype, const int64_t *dims, int32_t rank, const void *data) {
-  rlo_shape shape;
   rlo_tensor *made = NULL;
-  expect_ok(rlo_shape_make(dtype, dims, rank, &shape));
+  rlo_shape shape = test_shape_make(dtype, dims, rank);
   expect_ok(rlo_tensor_create(engine, &shape, data, &made));
   return made;
 }
@@ -123,13 +124,12 @@ void expect_array(rlo_tensor *y, const int64_t *dims, int32_t rank, const float 
 }
 
 int64_t launches(void) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  rlo_context_stats stats = test_context_stats(context);
   return stats.launches;
 }
 
 rlo_engine_stats engine_stats(void) {
   rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
-  ck_assert_int_eq(rlo_engine_get_stats(engine, &stats), RLO_OK);
+  expect_ok(rlo_engine_get_stats(engine, &stats));
   return stats;
 }

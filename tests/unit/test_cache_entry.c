@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "runtime/disk_cache.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 typedef rlo_status decode_fn(const rlo__cache_key *key, const uint8_t *data, size_t bytes,
@@ -18,8 +19,8 @@ static const uint8_t *entry;
 static size_t entry_bytes;
 
 static void make_entry(void) {
-  ck_assert_int_eq(rlo__cache_key_init(words, 4, &key), RLO_OK);
-  ck_assert_int_eq(rlo__cache_entry_encode(&key, payload, sizeof payload, &entry_text), RLO_OK);
+  expect_ok(rlo__cache_key_init(words, 4, &key));
+  expect_ok(rlo__cache_entry_encode(&key, payload, sizeof payload, &entry_text));
   entry = (const uint8_t *)rlo__str_text(&entry_text);
   entry_bytes = entry_text.length;
 }
@@ -72,14 +73,13 @@ static int32_t count_unnoticed(decode_fn *decode) {
 RLO_TEST(test_cache_entry__gives_back_what_was_written) {
   const uint8_t *found = NULL;
   size_t found_bytes = 0;
-  ck_assert_int_eq(rlo__cache_entry_decode(&key, entry, entry_bytes, &found, &found_bytes), RLO_OK);
+  expect_ok(rlo__cache_entry_decode(&key, entry, entry_bytes, &found, &found_bytes));
   ck_assert_uint_eq(found_bytes, sizeof payload);
   ck_assert_mem_eq(found, payload, sizeof payload);
   rlo__str empty;
-  ck_assert_int_eq(rlo__cache_entry_encode(&key, NULL, 0, &empty), RLO_OK);
-  ck_assert_int_eq(rlo__cache_entry_decode(&key, (const uint8_t *)rlo__str_text(&empty),
-                                           empty.length, &found, &found_bytes),
-                   RLO_OK);
+  expect_ok(rlo__cache_entry_encode(&key, NULL, 0, &empty));
+  expect_ok(rlo__cache_entry_decode(&key, (const uint8_t *)rlo__str_text(&empty), empty.length,
+                                    &found, &found_bytes));
   ck_assert_uint_eq(found_bytes, 0);
   rlo__str_deinit(&empty);
 }
@@ -124,7 +124,7 @@ RLO_TEST(test_cache_entry__compares_the_whole_key) {
     rlo__cache_key other;
     const uint8_t *found = NULL;
     size_t found_bytes = 0;
-    ck_assert_int_eq(rlo__cache_key_init(others[i], 4, &other), RLO_OK);
+    expect_ok(rlo__cache_key_init(others[i], 4, &other));
     ck_assert_str_ne(other.name, key.name);
     ck_assert_int_eq(rlo__cache_entry_decode(&other, entry, entry_bytes, &found, &found_bytes),
                      RLO_DATA_LOSS);
@@ -132,7 +132,7 @@ RLO_TEST(test_cache_entry__compares_the_whole_key) {
     rlo__cache_key_deinit(&other);
   }
   rlo__cache_key shorter;
-  ck_assert_int_eq(rlo__cache_key_init(words, 3, &shorter), RLO_OK);
+  expect_ok(rlo__cache_key_init(words, 3, &shorter));
   ck_assert_str_ne(shorter.name, key.name);
   rlo__cache_key_deinit(&shorter);
 }

@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 #include "relayout/ops.h"
 #include "relayout/problem.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/suite.h"
 
@@ -41,8 +42,7 @@ static uint64_t seed_of(const char *name) {
 }
 
 static void canonicalize(int32_t max_unit_bits) {
-  ck_assert_msg(rlo_problem_canonicalize(&problem, max_unit_bits, NULL, NULL) == RLO_OK, "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_problem_canonicalize(&problem, max_unit_bits, NULL, NULL));
 }
 
 static void count_step(void *payload, const char *step, const rlo_problem *after) {
@@ -67,8 +67,7 @@ static void fill_source(void) {
 /* Into a destination of so many bytes. */
 static void run(const rlo_problem *p, uint8_t *dst, size_t bytes) {
   memset(dst, 0xee, bytes);
-  ck_assert_msg(rlo_problem_run_host(p, src_memory, dst) == RLO_OK, "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_problem_run_host(p, src_memory, dst));
 }
 
 RLO_TEST(test_canonical_random__keeps_the_element_map) {
@@ -112,7 +111,7 @@ RLO_TEST(test_canonical_random__does_not_depend_on_the_listing_of_axes) {
     test_random_permutation(&random, problem.num_axes, order);
     rlo__rewrite_permute_axes(&problem, order);
     canonicalize(128);
-    ck_assert_int_eq(rlo_problem_canonicalize(&other, 128, NULL, NULL), RLO_OK);
+    expect_ok(rlo_problem_canonicalize(&other, 128, NULL, NULL));
     if (!rlo_problem_equal(&problem, &other)) {
       char text[4096];
       rlo_problem_format(&problem, text, sizeof text);
@@ -210,7 +209,7 @@ RLO_TEST(test_canonical_random__narrow_units_keep_the_map_of_any_problem) {
     run(&problem, before_memory, MEMORY_BYTES);
     ck_assert(rlo__fill_repeats(&problem, bits));
     ck_assert(bits == 8 || !rlo__fill_repeats(&problem, 8));
-    ck_assert_int_eq(rlo__narrow(&problem, bits), RLO_OK);
+    expect_ok(rlo__narrow(&problem, bits));
     ck_assert_int_eq(problem.unit_bits, bits);
     run(&problem, after_memory, MEMORY_BYTES);
     ck_assert_msg(memcmp(before_memory, after_memory, MEMORY_BYTES) == 0,
@@ -230,7 +229,7 @@ RLO_TEST(test_canonical_random__does_not_depend_on_splits) {
     for (int32_t a = 0; a < problem.num_axes; ++a) {
       int64_t radix = test_random_in(&random, 2, 4);
       if (problem.num_terms == 0 && problem.extents[a] % radix == 0 && problem.extents[a] > radix) {
-        ck_assert_int_eq(rlo__rewrite_split(&problem, a, radix), RLO_OK);
+        expect_ok(rlo__rewrite_split(&problem, a, radix));
         ++split;
         break;
       }

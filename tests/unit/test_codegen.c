@@ -6,6 +6,7 @@
 #include "codegen/codegen.h"
 #include "codegen/kernel_sources.h"
 #include "plan/planner.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -18,13 +19,12 @@ static void plan(const char *src, const char *dst, const char *family) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
   test_plan_lower(src, dst, NULL, &problem);
-  ck_assert_msg(test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch) == RLO_OK, "%s",
-                rlo_error_last()->message);
+  expect_ok(test_plan_choose(&problem, &device, &options, 0, 0, NULL, &launch));
 }
 
 static rlo__program_spec make(void) {
   rlo__program_spec spec;
-  ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
+  expect_ok(rlo__codegen_program(&launch, &spec));
   return spec;
 }
 
@@ -71,8 +71,8 @@ RLO_TEST(test_codegen__lists_are_separated_by_commas) {
   static const int64_t values[] = {3, -1, INT64_MIN};
   memset(&launch, 0, sizeof launch);
   launch.kernel_file = "gather";
-  ck_assert_int_eq(rlo__launch_define_list(&launch, "RLO_SRC", values, 3), RLO_OK);
-  ck_assert_int_eq(rlo__launch_define(&launch, "RLO_NT", 1), RLO_OK);
+  expect_ok(rlo__launch_define_list(&launch, "RLO_SRC", values, 3));
+  expect_ok(rlo__launch_define(&launch, "RLO_NT", 1));
   expect_options("gather", " -DRLO_SRC=3,-1,-9223372036854775808 -DRLO_NT=1");
 }
 
@@ -160,9 +160,8 @@ RLO_TEST(test_codegen__refuses_a_file_that_is_not_there) {
   memset(&launch, 0, sizeof launch);
   launch.kernel_file = "nothing";
   rlo__program_spec spec;
-  ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_INTERNAL);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the kernel file nothing.cl is not part of this library");
+  expect_refusal(rlo__codegen_program(&launch, &spec), RLO_INTERNAL,
+                 "the kernel file nothing.cl is not part of this library");
   ck_assert_ptr_null(spec.options);
 }
 
@@ -178,14 +177,14 @@ RLO_TEST(test_codegen__gives_memory_back_when_it_runs_out) {
     rlo__codegen_deinit(&spec);
     ck_assert_int_eq(rlo__alloc_live_count(), before);
   }
-  ck_assert_int_eq(status, RLO_OK);
+  expect_ok(status);
 }
 
 RLO_TEST(test_explain__tells_the_whole_plan) {
   device = test_plan_cpu();
   test_plan_lower("f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &problem);
   rlo_plan_report *report;
-  ck_assert_int_eq(rlo_plan_explain(&problem, &device, NULL, 0, 32, &report), RLO_OK);
+  expect_ok(rlo_plan_explain(&problem, &device, NULL, 0, 32, &report));
   ck_assert_str_eq(report->family, "tile");
   ck_assert_int_eq(report->device_class, RLO_DEVICE_CLASS_CPU);
   ck_assert_str_eq(report->parameters, "tile 128x256, units of 4 bytes, input order, prefetch");
@@ -210,7 +209,7 @@ RLO_TEST(test_explain__an_empty_problem_has_no_kernel) {
   device = test_plan_cpu();
   test_plan_lower("f32[0]{0}", "f32[0]{0}", NULL, &problem);
   rlo_plan_report *report;
-  ck_assert_int_eq(rlo_plan_explain(&problem, &device, NULL, 0, 0, &report), RLO_OK);
+  expect_ok(rlo_plan_explain(&problem, &device, NULL, 0, 0, &report));
   ck_assert_str_eq(report->family, "none");
   ck_assert_str_eq(report->kernel_name, "");
   ck_assert_str_eq(report->source, "");
@@ -239,5 +238,5 @@ RLO_TEST(test_explain__leaves_nothing_behind_on_failure) {
     rlo_plan_report_release(report);
     ck_assert_int_eq(rlo__alloc_live_count(), live);
   }
-  ck_assert_int_eq(status, RLO_OK);
+  expect_ok(status);
 }

@@ -7,6 +7,7 @@
 #include "codegen/codegen.h"
 #include "plan/family.h"
 #include "runtime/device.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -99,14 +100,14 @@ RLO_TEST(test_device_facts__floats_need_denormals) {
   check_denormals("f32[9]", "f32[9]", true);
   /* So are doubles alone. */
   test_plan_sum("f64[9,5]", 1, &plan.problem);
-  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  expect_ok(test_plan_try(&plan, NULL, 0, 0));
   test_plan_sum("f32[9,5]", 1, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_UNSUPPORTED);
 }
 
 static bool has_option(const rlo__launch *launch) {
   rlo__program_spec spec;
-  ck_assert_int_eq(rlo__codegen_program(launch, &spec), RLO_OK);
+  expect_ok(rlo__codegen_program(launch, &spec));
   bool has = strstr(spec.options, " -cl-intel-greater-than-4GB-buffer-required") != NULL;
   ck_assert(strstr(spec.options, "LARGE_BUFFERS") == NULL);
   rlo__codegen_deinit(&spec);
@@ -140,7 +141,7 @@ RLO_TEST(test_device_facts__the_option_is_part_of_a_kernel_s_name) {
   rlo__program_spec specs[2];
   for (int n = 0; n < 2; ++n) {
     ck_assert_int_eq(plan_has_option("Intel(R) OpenCL", (INT64_C(4) << 30) + n, "u8[64]"), n);
-    ck_assert_int_eq(rlo__codegen_program(&plan.launch, &specs[n]), RLO_OK);
+    expect_ok(rlo__codegen_program(&plan.launch, &specs[n]));
   }
   ck_assert_str_ne(specs[0].kernel_name, specs[1].kernel_name);
   rlo__codegen_deinit(&specs[0]);
@@ -204,19 +205,17 @@ RLO_TABLE_TEST(test_device_facts__a_compiler_that_dies_of_groups, pocls) {
   test_plan_lower("f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   rlo_plan_report *report = NULL;
-  ck_assert_int_eq(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report), RLO_OK);
+  expect_ok(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report));
   rlo_plan_report_release(report);
   options.device_class = RLO_DEVICE_CLASS_GPU;
   if (!plan.device.is_cpu_class_only) {
-    ck_assert_int_eq(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
-                     RLO_OK);
+    expect_ok(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report));
     rlo_plan_report_release(report);
     return;
   }
-  ck_assert_int_eq(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
-                   RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the device's compiler dies of kernels of the GPU class; "
-                   "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is "
-                   "cbs in the environment");
+  expect_refusal(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
+                 RLO_UNSUPPORTED,
+                 "the device's compiler dies of kernels of the GPU class; "
+                 "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is "
+                 "cbs in the environment");
 }

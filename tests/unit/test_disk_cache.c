@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "relayout/opencl.h"
+#include "support/expect.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -38,8 +39,7 @@ static const rlo__log_sink sink = {write_down, NULL, RLO__LOG_DEBUG};
 static void open_cache(int64_t limit_bytes) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  ck_assert_int_eq(rlo__disk_cache_create(folder_path, limit_bytes, geteuid(), &sink, &cache),
-                   RLO_OK);
+  expect_ok(rlo__disk_cache_create(folder_path, limit_bytes, geteuid(), &sink, &cache));
 }
 
 static int64_t allocations_before;
@@ -66,7 +66,7 @@ RLO_FIXTURE(make_home, remove_home);
 static rlo__cache_key key_of(const char *word) {
   const char *const strings[] = {"test", word};
   rlo__cache_key key;
-  ck_assert_int_eq(rlo__cache_key_init(strings, 2, &key), RLO_OK);
+  expect_ok(rlo__cache_key_init(strings, 2, &key));
   return key;
 }
 
@@ -108,8 +108,8 @@ static size_t count_files(void) {
   rlo__directory folder;
   rlo__directory_file *files = NULL;
   size_t count = 0;
-  ck_assert_int_eq(rlo__directory_open(folder_path, geteuid(), false, &folder), RLO_OK);
-  ck_assert_int_eq(rlo__directory_list(&folder, &files, &count), RLO_OK);
+  expect_ok(rlo__directory_open(folder_path, geteuid(), false, &folder));
+  expect_ok(rlo__directory_list(&folder, &files, &count));
   rlo__free(files);
   rlo__directory_close(&folder);
   return count;
@@ -149,7 +149,7 @@ RLO_TEST(test_disk_cache__keeps_what_it_is_given) {
 RLO_TEST(test_disk_cache__is_off_without_a_folder) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  ck_assert_int_eq(rlo__disk_cache_create("", LIMIT, geteuid(), &sink, &cache), RLO_OK);
+  expect_ok(rlo__disk_cache_create("", LIMIT, geteuid(), &sink, &cache));
   ck_assert(!rlo__disk_cache_is_on(cache));
   store_word("one", 100);
   ck_assert(!has_word("one"));
@@ -162,29 +162,29 @@ RLO_TEST(test_disk_cache__is_in_the_home_by_default) {
   char expected[128];
   ck_assert_int_eq(setenv("HOME", home, 1), 0);
   ck_assert_int_eq(setenv("XDG_CACHE_HOME", "/somewhere/else", 1), 0);
-  ck_assert_int_eq(rlo__disk_cache_default_path(&path), RLO_OK);
+  expect_ok(rlo__disk_cache_default_path(&path));
   ck_assert_str_eq(path, "/somewhere/else/relayout");
   rlo__free(path);
   snprintf(expected, sizeof expected, "%s/.cache/relayout", home);
   for (int32_t i = 0; i < 2; ++i) {
     ck_assert_int_eq(setenv("XDG_CACHE_HOME", i == 0 ? "" : "relative", 1), 0);
-    ck_assert_int_eq(rlo__disk_cache_default_path(&path), RLO_OK);
+    expect_ok(rlo__disk_cache_default_path(&path));
     ck_assert_str_eq(path, expected);
     rlo__free(path);
   }
   /* .cache is made as well. */
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  ck_assert_int_eq(rlo__disk_cache_create(NULL, LIMIT, geteuid(), &sink, &cache), RLO_OK);
+  expect_ok(rlo__disk_cache_create(NULL, LIMIT, geteuid(), &sink, &cache));
   store_word("one", 100);
   ck_assert(has_word("one"));
   ck_assert_uint_eq(mode_of(expected), 0700);
   ck_assert_int_eq(unsetenv("XDG_CACHE_HOME"), 0);
   ck_assert_int_eq(setenv("HOME", "here", 1), 0);
-  ck_assert_int_eq(rlo__disk_cache_default_path(&path), RLO_OK);
+  expect_ok(rlo__disk_cache_default_path(&path));
   ck_assert_ptr_null(path);
   ck_assert_int_eq(unsetenv("HOME"), 0);
-  ck_assert_int_eq(rlo__disk_cache_default_path(&path), RLO_OK);
+  expect_ok(rlo__disk_cache_default_path(&path));
   ck_assert_ptr_null(path);
 }
 
@@ -289,8 +289,7 @@ RLO_TEST(test_disk_cache__uses_no_folder_that_others_can_write_to) {
 RLO_TEST(test_disk_cache__uses_no_folder_of_somebody_else) {
   store_word("one", 10);
   rlo__disk_cache_destroy(cache);
-  ck_assert_int_eq(rlo__disk_cache_create(folder_path, LIMIT, geteuid() + 1, &sink, &cache),
-                   RLO_OK);
+  expect_ok(rlo__disk_cache_create(folder_path, LIMIT, geteuid() + 1, &sink, &cache));
   check_refusal("belongs to user");
   if (geteuid() == 0) {
     ck_assert_int_eq(chown(folder_path, 12345, 12345), 0);
@@ -351,7 +350,7 @@ RLO_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld", (long)getpid());
     rlo__disk_cache_destroy(cache);
-    ck_assert_int_eq(rlo__disk_cache_create(path, LIMIT, geteuid(), &sink, &cache), RLO_OK);
+    expect_ok(rlo__disk_cache_create(path, LIMIT, geteuid(), &sink, &cache));
   } else {
     ck_assert_int_eq(mkdir(folder_path, 0500), 0);
   }
@@ -458,11 +457,11 @@ RLO_TEST(test_disk_cache__sweeps_what_killed_processes_left) {
 
 RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
-  ck_assert_int_eq(rlo_cache_inspect(folder_path, &info), RLO_OK);
+  expect_ok(rlo_cache_inspect(folder_path, &info));
   ck_assert_str_eq(info.path, folder_path);
   ck_assert(info.is_usable);
   ck_assert_int_eq(info.num_entries, 0);
-  ck_assert_int_eq(rlo_cache_clear(folder_path, &info), RLO_OK);
+  expect_ok(rlo_cache_clear(folder_path, &info));
   store_word("one", 10);
   store_word("two", 20);
   char foreign[160];
@@ -476,22 +475,22 @@ RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
   fd = open(old, O_CREAT | O_WRONLY, 0600);
   ck_assert_int_ge(fd, 0);
   close(fd);
-  ck_assert_int_eq(rlo_cache_inspect(folder_path, &info), RLO_OK);
+  expect_ok(rlo_cache_inspect(folder_path, &info));
   ck_assert_int_eq(info.num_entries, 3);
   ck_assert_int_gt(info.bytes, 30);
   int64_t bytes = info.bytes;
-  ck_assert_int_eq(rlo_cache_clear(folder_path, &info), RLO_OK);
+  expect_ok(rlo_cache_clear(folder_path, &info));
   ck_assert_int_eq(info.num_entries, 3);
   ck_assert_int_eq(info.bytes, bytes);
   ck_assert_int_eq(access(foreign, F_OK), 0);
   ck_assert(!has_word("one"));
-  ck_assert_int_eq(rlo_cache_clear(folder_path, NULL), RLO_OK);
+  expect_ok(rlo_cache_clear(folder_path, NULL));
   ck_assert_int_eq(chmod(folder_path, 0777), 0);
-  ck_assert_int_eq(rlo_cache_inspect(folder_path, &info), RLO_OK);
+  expect_ok(rlo_cache_inspect(folder_path, &info));
   ck_assert(!info.is_usable);
   ck_assert_str_ne(info.reason, "");
   ck_assert_int_eq(rlo_cache_clear(folder_path, &info), RLO_UNSUPPORTED);
-  ck_assert_int_eq(rlo_cache_inspect("", &info), RLO_OK);
+  expect_ok(rlo_cache_inspect("", &info));
   ck_assert(!info.is_usable);
   ck_assert_int_eq(rlo_cache_inspect(NULL, NULL), RLO_INVALID_ARGUMENT);
 }

@@ -8,6 +8,7 @@
 #include "relayout/dlpack.h"
 #include "relayout/index.h"
 #include "support/dlpack_tensor.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -39,7 +40,7 @@ RLO_TEST(test_dlpack__import_calls_the_deleter_once) {
   managed.dl_tensor.device.device_id = 3;
   deleted_count = 0;
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import), RLO_OK);
+  expect_ok(rlo_dlpack_import_create(&managed, UNKNOWN, &import));
   const rlo_dlpack_view *view = rlo_dlpack_import_view(import);
   ck_assert_int_eq(view->device, RLO_DLPACK_OPENCL);
   ck_assert_int_eq(view->device_id, 3);
@@ -55,7 +56,7 @@ RLO_TEST(test_dlpack__import_goes_without_a_deleter) {
   int64_t dims[] = {2, 3};
   DLManagedTensor managed = {.dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2)};
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(rlo_dlpack_import_create(&managed, UNKNOWN, &import), RLO_OK);
+  expect_ok(rlo_dlpack_import_create(&managed, UNKNOWN, &import));
   rlo_dlpack_import_release(import);
 }
 
@@ -85,7 +86,7 @@ RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
       .dl_tensor = test_dlpack_tensor(bool_type, dims, NULL, 2)};
   deleted_count = 0;
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_OK);
+  expect_ok(rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import));
   ck_assert(rlo_dlpack_import_view(import)->is_read_only);
   ck_assert_int_eq(rlo_dlpack_import_view(import)->shape.dtype, RLO_DTYPE_PRED);
   rlo_dlpack_import_release(import);
@@ -106,7 +107,7 @@ RLO_TEST(test_dlpack__import_goes_without_a_versioned_deleter) {
       .version = {1, 0}, .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2)};
   int64_t live_count = rlo__alloc_live_count();
   rlo_dlpack_import *import = NULL;
-  ck_assert_int_eq(rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_OK);
+  expect_ok(rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import));
   rlo_dlpack_import_release(import);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }
@@ -136,7 +137,7 @@ RLO_TEST(test_dlpack__export_fills_the_tensor) {
   DLManagedTensor *managed = NULL;
   destroyed = NULL;
   int token;
-  ck_assert_int_eq(rlo_dlpack_export(&view, note_destroyed, &token, &managed), RLO_OK);
+  expect_ok(rlo_dlpack_export(&view, note_destroyed, &token, &managed));
   const DLTensor *tensor = &managed->dl_tensor;
   ck_assert_ptr_eq(tensor->data, test_dlpack_memory);
   ck_assert_int_eq(tensor->device.device_type, kDLOpenCL);
@@ -160,7 +161,7 @@ RLO_TEST(test_dlpack__export_moves_the_data_before_an_offset_below_0) {
   view.data = test_dlpack_memory + 10;
   view.offset_bytes = -6;
   DLManagedTensor *managed = NULL;
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_OK);
+  expect_ok(rlo_dlpack_export(&view, NULL, NULL, &managed));
   ck_assert_ptr_eq(managed->dl_tensor.data, test_dlpack_memory + 4);
   ck_assert_uint_eq(managed->dl_tensor.byte_offset, 0);
   managed->deleter(managed);
@@ -196,7 +197,7 @@ RLO_TEST(test_dlpack__export_needs_data_for_elements_only) {
   rlo_dlpack_view view = view_of("f32[2,0]");
   view.data = NULL;
   DLManagedTensor *managed = NULL;
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_OK);
+  expect_ok(rlo_dlpack_export(&view, NULL, NULL, &managed));
   ck_assert_ptr_null(managed->dl_tensor.data);
   managed->deleter(managed);
   managed = NULL;
@@ -210,7 +211,7 @@ RLO_TEST(test_dlpack__export_says_what_only_the_versioned_struct_can) {
   view.is_read_only = true;
   struct DLManagedTensorVersioned *versioned = NULL;
   int64_t live_count = rlo__alloc_live_count();
-  ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned), RLO_OK);
+  expect_ok(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned));
   ck_assert_uint_eq(versioned->version.major, 1);
   ck_assert_uint_eq(versioned->flags,
                     RLO_DLPACK_FLAG_READ_ONLY | RLO_DLPACK_FLAG_IS_SUBBYTE_TYPE_PADDED);
@@ -222,9 +223,9 @@ RLO_TEST(test_dlpack__export_says_what_only_the_versioned_struct_can) {
   ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_UNSUPPORTED);
   ck_assert_ptr_null(managed);
   view.shape.layout.element_size_bits = 4;
-  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_OK);
+  expect_ok(rlo_dlpack_export(&view, NULL, NULL, &managed));
   managed->deleter(managed);
-  ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned), RLO_OK);
+  expect_ok(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned));
   ck_assert_uint_eq(versioned->flags, 0);
   versioned->deleter(versioned);
   ck_assert_int_eq(rlo__alloc_live_count(), live_count);
@@ -287,10 +288,9 @@ RLO_TEST(test_dlpack__round_trips) {
                                    TEST_PAD | TEST_STRIDED | TEST_BROADCAST);
     view.offset_bytes = 16 * test_random_in(&random, 0, 5);
     struct DLManagedTensorVersioned *managed = NULL;
-    ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &managed), RLO_OK);
+    expect_ok(rlo_dlpack_export_versioned(&view, NULL, NULL, &managed));
     rlo_dlpack_import *import = NULL;
-    ck_assert_int_eq(rlo_dlpack_import_create_versioned(managed, RLO_AVAILABLE_ALL, &import),
-                     RLO_OK);
+    expect_ok(rlo_dlpack_import_create_versioned(managed, RLO_AVAILABLE_ALL, &import));
     const rlo_dlpack_view *back = rlo_dlpack_import_view(import);
     ck_assert(rlo_shape_compatible(&back->shape, &view.shape));
     int64_t bytes = rlo_dtype_storage_bits(view.shape.dtype) / 8;
@@ -298,8 +298,8 @@ RLO_TEST(test_dlpack__round_trips) {
     do {
       int64_t slot;
       int64_t back_slot;
-      ck_assert_int_eq(rlo_index_to_linear(&view.shape, index, &slot), RLO_OK);
-      ck_assert_int_eq(rlo_index_to_linear(&back->shape, index, &back_slot), RLO_OK);
+      expect_ok(rlo_index_to_linear(&view.shape, index, &slot));
+      expect_ok(rlo_index_to_linear(&back->shape, index, &back_slot));
       ck_assert_int_eq(view.offset_bytes + slot * bytes, back->offset_bytes + back_slot * bytes);
     } while (rlo_index_bump(&view.shape, index));
     rlo_dlpack_import_release(import);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "desc/dtype.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 /* Every element type with the number of XLA's PrimitiveType. */
@@ -55,7 +56,7 @@ RLO_LOOP_TEST(test_dtype__knows_every_type, 0, NUM_TYPES) {
 
   ck_assert(rlo_dtype_is_valid(dtype));
   ck_assert_str_eq(rlo_dtype_name(dtype), types[_i].name);
-  ck_assert_int_eq(rlo_dtype_from_name(types[_i].name, &found), RLO_OK);
+  expect_ok(rlo_dtype_from_name(types[_i].name, &found));
   ck_assert_int_eq(found, dtype);
   ck_assert_int_eq(rlo_dtype_class_of(dtype), types[_i].class_of);
   ck_assert_int_eq(rlo_dtype_value_bits(dtype), types[_i].value_bits);
@@ -100,7 +101,7 @@ static uint64_t constant_of(rlo_dtype dtype, rlo_dtype_constant constant) {
   uint64_t bits = 0;
 
   memset(bytes, 0xaa, sizeof bytes);
-  ck_assert_int_eq(rlo_dtype_constant_bits(dtype, constant, bytes), RLO_OK);
+  expect_ok(rlo_dtype_constant_bits(dtype, constant, bytes));
   for (int i = 7; i >= 0; --i) {
     bits = bits << 8 | bytes[i];
     ck_assert_uint_eq(bytes[8 + i], 0);
@@ -215,8 +216,8 @@ RLO_LOOP_TEST(test_dtype__small_float_constants_follow_from_the_format, 0, NUM_F
     uint8_t out[16];
     memset(out, 0x5a, sizeof out);
     ck_assert_int_eq(zeros, 0);
-    ck_assert_int_eq(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, out), RLO_UNSUPPORTED);
-    ck_assert_str_eq(rlo_error_last()->message, "f8e8m0fnu has no zero");
+    expect_refusal(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, out), RLO_UNSUPPORTED,
+                   "f8e8m0fnu has no zero");
     ck_assert_uint_eq(out[0], 0x5a);
   }
 }
@@ -280,8 +281,8 @@ RLO_TEST(test_dtype__one_bit_integers_have_no_one) {
   ck_assert_uint_eq(constant_of(RLO_DTYPE_S1, RLO_DTYPE_ZERO), 0);
   ck_assert_uint_eq(constant_of(RLO_DTYPE_S1, RLO_DTYPE_LOWEST), 1);
   ck_assert_uint_eq(constant_of(RLO_DTYPE_S1, RLO_DTYPE_HIGHEST), 0);
-  ck_assert_int_eq(rlo_dtype_constant_bits(RLO_DTYPE_S1, RLO_DTYPE_ONE, out), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message, "s1 has no one");
+  expect_refusal(rlo_dtype_constant_bits(RLO_DTYPE_S1, RLO_DTYPE_ONE, out), RLO_UNSUPPORTED,
+                 "s1 has no one");
 }
 
 RLO_TEST(test_dtype__complex_one_is_real) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/family.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -22,7 +23,7 @@ static void emit(int row) {
   double fraction = rows[row]->judge(&request, NULL);
   ck_assert(fraction > 0.0 && fraction <= 1.0);
   rlo__launch_deinit(&launch);
-  ck_assert_msg(rows[row]->emit(&request, &launch) == RLO_OK, "%s", rlo_error_last()->message);
+  expect_ok(rows[row]->emit(&request, &launch));
 }
 
 static void begin(void) {
@@ -131,8 +132,7 @@ RLO_TEST(test_family_gather__refuses_boxes_beyond_64_bits) {
                                .dst_alignment_bytes = 128};
   for (int row = 0; row < 2; ++row) {
     memset(&launch, 0, sizeof launch);
-    ck_assert_int_eq(rows[row]->emit(&request, &launch), RLO_OVERFLOW);
-    ck_assert_str_eq(rlo_error_last()->message,
-                     "the points of a box of 2 axes do not fit into 64 bits");
+    expect_refusal(rows[row]->emit(&request, &launch), RLO_OVERFLOW,
+                   "the points of a box of 2 axes do not fit into 64 bits");
   }
 }

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "plan/family.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -23,8 +24,7 @@ static int64_t constant(const char *name) {
 /* Plans a sum over a dimension. */
 static void plan_sum(const char *src, int32_t dim) {
   test_plan_sum(src, dim, &plan.problem);
-  ck_assert_msg(test_plan_try(&plan, "compute_sum", 0, 0) == RLO_OK, "%s",
-                rlo_error_last()->message);
+  expect_ok(test_plan_try(&plan, "compute_sum", 0, 0));
 }
 
 /* How a group shares its sums; the arguments are those of the kernel's head. */
@@ -117,14 +117,14 @@ RLO_TEST(test_family_gpu_compute__units_are_wide_only_where_it_is_proven) {
   for (int64_t src = 4; src <= 16; src *= 2) {
     for (int64_t dst = 2; dst <= 8; dst *= 2) {
       test_plan_lower("f32[400,1000]", "bf16[400,1000]{0,1}", NULL, &plan.problem);
-      ck_assert_int_eq(test_plan_try(&plan, "compute_tile", src, dst), RLO_OK);
+      expect_ok(test_plan_try(&plan, "compute_tile", src, dst));
       ck_assert_int_eq(constant("RLO_WIDE"), src == 16 && dst == 8 ? 4 : 1);
     }
   }
 }
 
 static void check_refusal(const char *family, const char *reason) {
-  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  expect_ok(test_plan_try(&plan, NULL, 0, 0));
   const rlo_plan_candidate *asked = test_plan_candidate(&plan, family);
   ck_assert(!asked->is_applicable);
   ck_assert_str_eq(asked->reason, reason);

@@ -7,6 +7,7 @@
 #include "plan/gpu_stage.h"
 #include "plan/planner.h"
 #include "relayout/ops.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/random_shape.h"
 #include "support/suite.h"
@@ -321,7 +322,7 @@ static const struct {
 
 RLO_TABLE_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs, dense) {
   test_plan_lower(dense[_i].src, dense[_i].dst, dense[_i].permutation, &problem);
-  ck_assert_msg(plan_for("packed") == RLO_OK, "%s", rlo_error_last()->message);
+  expect_ok(plan_for("packed"));
   check_block();
   check_positions();
 }
@@ -354,7 +355,7 @@ RLO_TEST(test_family_gpu_packed__words_are_shifted_only_where_runs_are) {
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
     test_plan_lower(table[n].src, table[n].dst, NULL, &problem);
-    ck_assert_int_eq(plan_for("packed"), RLO_OK);
+    expect_ok(plan_for("packed"));
     check_block();
     ck_assert_msg(test_plan_define(&launch, "RLO_WORD_UNITS") == table[n].word_units &&
                       test_plan_define(&launch, "RLO_SHIFT") == table[n].is_shifted,

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/file_replace.h"
 #include "base/status.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 static char folder[64];
@@ -60,7 +61,7 @@ RLO_FIXTURE(make_folder, remove_folder);
 static void expect_file(const char *name, const char *text) {
   char *data = NULL;
   size_t bytes = 0;
-  ck_assert_int_eq(rlo__file_read(name, 1 << 20, &data, &bytes), RLO_OK);
+  expect_ok(rlo__file_read(name, 1 << 20, &data, &bytes));
   ck_assert_uint_eq(bytes, strlen(text));
   ck_assert_str_eq(data, text);
   rlo__free(data);
@@ -75,16 +76,16 @@ RLO_TEST(test_file__reads_what_was_written) {
     text[i] = (char)('a' + i % 23);
   }
   for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
-    ck_assert_int_eq(rlo__file_write(path, text, sizes[k]), RLO_OK);
+    expect_ok(rlo__file_write(path, text, sizes[k]));
     ck_assert_int_eq(count_names(false), 1);
     char *data = NULL;
     size_t bytes = 1;
-    ck_assert_int_eq(rlo__file_read(path, SIZE_MAX, &data, &bytes), RLO_OK);
+    expect_ok(rlo__file_read(path, SIZE_MAX, &data, &bytes));
     ck_assert_uint_eq(bytes, sizes[k]);
     ck_assert_int_eq(memcmp(data, text, bytes), 0);
     ck_assert_int_eq(data[bytes], '\0');
     rlo__free(data);
-    ck_assert_int_eq(rlo__file_read(path, sizes[k], &data, &bytes), RLO_OK);
+    expect_ok(rlo__file_read(path, sizes[k], &data, &bytes));
     rlo__free(data);
     if (sizes[k] > 0) {
       ck_assert_int_eq(rlo__file_read(path, sizes[k] - 1, &data, &bytes), RLO_OUT_OF_RANGE);
@@ -98,7 +99,7 @@ RLO_TEST(test_file__reads_what_has_no_size) {
   /* /proc files say 0. */
   char *data = NULL;
   size_t bytes = 0;
-  ck_assert_int_eq(rlo__file_read("/proc/self/status", 1 << 20, &data, &bytes), RLO_OK);
+  expect_ok(rlo__file_read("/proc/self/status", 1 << 20, &data, &bytes));
   ck_assert_uint_gt(bytes, 10);
   rlo__free(data);
 }
@@ -106,9 +107,8 @@ RLO_TEST(test_file__reads_what_has_no_size) {
 RLO_TEST(test_file__reads_what_does_not_end_up_to_the_limit) {
   char *data = NULL;
   size_t bytes = 7;
-  ck_assert_int_eq(rlo__file_read("/dev/zero", 300000, &data, &bytes), RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "\"/dev/zero\" has more than the 300000 bytes allowed here");
+  expect_refusal(rlo__file_read("/dev/zero", 300000, &data, &bytes), RLO_OUT_OF_RANGE,
+                 "\"/dev/zero\" has more than the 300000 bytes allowed here");
   ck_assert_ptr_null(data);
   ck_assert_uint_eq(bytes, 0);
 }
@@ -118,51 +118,47 @@ RLO_TEST(test_file__a_directory_says_what_it_cannot_do) {
   char *data = NULL;
   size_t bytes = 0;
   char inner[128];
-  ck_assert_int_eq(rlo__directory_open(folder, geteuid(), false, &directory), RLO_OK);
-  ck_assert_int_eq(rlo__directory_write(&directory, "target", "four", 4), RLO_OK);
-  ck_assert_int_eq(rlo__directory_read(&directory, "target", 3, &data, &bytes), RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message, "\"target\" has 4 bytes; at most 3 are allowed");
+  expect_ok(rlo__directory_open(folder, geteuid(), false, &directory));
+  expect_ok(rlo__directory_write(&directory, "target", "four", 4));
+  expect_refusal(rlo__directory_read(&directory, "target", 3, &data, &bytes), RLO_OUT_OF_RANGE,
+                 "\"target\" has 4 bytes; at most 3 are allowed");
   ck_assert_ptr_null(data);
   (void)snprintf(inner, sizeof inner, "%s/inner", folder);
   ck_assert_int_eq(mkdir(inner, 0700), 0);
   ck_assert_int_eq(rlo__directory_remove(&directory, "inner"), RLO_IO);
   ck_assert_int_eq(rmdir(inner), 0);
-  ck_assert_int_eq(rlo__directory_remove(&directory, "target"), RLO_OK);
-  ck_assert_int_eq(rlo__directory_remove(&directory, "target"), RLO_OK);
+  expect_ok(rlo__directory_remove(&directory, "target"));
+  expect_ok(rlo__directory_remove(&directory, "target"));
   rlo__directory_close(&directory);
 }
 
 RLO_TEST(test_file__names_what_is_not_there) {
   char *data = NULL;
   size_t bytes = 0;
-  ck_assert_int_eq(rlo__file_read(path, 10, &data, &bytes), RLO_NOT_FOUND);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, path));
+  expect_refusal_with(rlo__file_read(path, 10, &data, &bytes), RLO_NOT_FOUND, path);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(ENOENT)));
-  ck_assert_int_eq(rlo__file_read(folder, 10, &data, &bytes), RLO_IO);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(EISDIR)));
+  expect_refusal_with(rlo__file_read(folder, 10, &data, &bytes), RLO_IO, strerror(EISDIR));
   char deep[256];
   (void)snprintf(deep, sizeof deep, "%s/none/target", folder);
-  ck_assert_int_eq(rlo__file_write(deep, "a", 1), RLO_NOT_FOUND);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, deep));
+  expect_refusal_with(rlo__file_write(deep, "a", 1), RLO_NOT_FOUND, deep);
   ck_assert_int_eq(rlo__file_write(folder, "a", 1), RLO_IO);
 }
 
 RLO_TEST(test_file__pread_is_exact) {
-  ck_assert_int_eq(rlo__file_write(path, "0123456789", 10), RLO_OK);
+  expect_ok(rlo__file_write(path, "0123456789", 10));
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ck_assert_int_ge(fd, 0);
   char data[8] = "";
-  ck_assert_int_eq(rlo__file_pread(fd, path, data, 4, 6), RLO_OK);
+  expect_ok(rlo__file_pread(fd, path, data, 4, 6));
   ck_assert_int_eq(memcmp(data, "6789", 4), 0);
-  ck_assert_int_eq(rlo__file_pread(fd, path, data, 0, 99), RLO_OK);
-  ck_assert_int_eq(rlo__file_pread(fd, path, data, 5, 6), RLO_DATA_LOSS);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "byte 10"));
+  expect_ok(rlo__file_pread(fd, path, data, 0, 99));
+  expect_refusal_with(rlo__file_pread(fd, path, data, 5, 6), RLO_DATA_LOSS, "byte 10");
   rlo__file_close(fd);
   rlo__file_close(-1);
 }
 
 RLO_TEST(test_file__abandon_leaves_the_old) {
-  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  expect_ok(rlo__file_write(path, "old", 3));
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_TEMP), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "newer", 5), 0);
@@ -183,7 +179,7 @@ RLO_TEST(test_file__abandon_leaves_the_old) {
 }
 
 RLO_TEST(test_file__replaces_in_steps) {
-  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  expect_ok(rlo__file_write(path, "old", 3));
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_TEMP), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "ne", 2), 0);
@@ -221,8 +217,7 @@ RLO_TEST(test_file__replaces_in_a_directory) {
 RLO_TEST(test_file__refuses_a_path_that_is_too_long) {
   static char name[PATH_MAX + 1];
   memset(name, 'x', PATH_MAX);
-  ck_assert_int_eq(rlo__file_write(name, "a", 1), RLO_IO);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "cannot create \"xxx"));
+  expect_refusal_with(rlo__file_write(name, "a", 1), RLO_IO, "cannot create \"xxx");
   /* The longest path that fits leaves no room for the temporary name. */
   name[PATH_MAX - 1] = '\0';
   for (int i = 1; i < PATH_MAX - 1; i += 2) {
@@ -234,12 +229,12 @@ RLO_TEST(test_file__refuses_a_path_that_is_too_long) {
 
 RLO_TEST(test_file__permissions_follow_umask_and_old_file) {
   mode_t old_mask = umask(027);
-  ck_assert_int_eq(rlo__file_write(path, "a", 1), RLO_OK);
+  expect_ok(rlo__file_write(path, "a", 1));
   struct stat st;
   ck_assert_int_eq(stat(path, &st), 0);
   ck_assert_int_eq((int)(st.st_mode & 0777), 0640);
   ck_assert_int_eq(chmod(path, 0606), 0);
-  ck_assert_int_eq(rlo__file_write(path, "b", 1), RLO_OK);
+  expect_ok(rlo__file_write(path, "b", 1));
   ck_assert_int_eq(stat(path, &st), 0);
   ck_assert_int_eq((int)(st.st_mode & 0777), 0606);
   (void)umask(old_mask);
@@ -248,9 +243,9 @@ RLO_TEST(test_file__permissions_follow_umask_and_old_file) {
 RLO_TEST(test_file__follows_a_link) {
   char link[256];
   (void)snprintf(link, sizeof link, "%s/link", folder);
-  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  expect_ok(rlo__file_write(path, "old", 3));
   ck_assert_int_eq(symlink(path, link), 0);
-  ck_assert_int_eq(rlo__file_write(link, "new", 3), RLO_OK);
+  expect_ok(rlo__file_write(link, "new", 3));
   struct stat st;
   ck_assert_int_eq(lstat(link, &st), 0);
   ck_assert(S_ISLNK(st.st_mode));
@@ -261,27 +256,26 @@ RLO_TEST(test_file__a_bare_name_is_written_here) {
   char here[4096];
   ck_assert_ptr_nonnull(getcwd(here, sizeof here));
   ck_assert_int_eq(chdir(folder), 0);
-  ck_assert_int_eq(rlo__file_write("target", "bare", 4), RLO_OK);
+  expect_ok(rlo__file_write("target", "bare", 4));
   ck_assert_int_eq(chdir(here), 0);
   expect_file(path, "bare");
 }
 
 RLO_TEST(test_file__devices_are_written_in_place) {
   struct stat st;
-  ck_assert_int_eq(rlo__file_write("/dev/null", "gone", 4), RLO_OK);
+  expect_ok(rlo__file_write("/dev/null", "gone", 4));
   ck_assert_int_eq(stat("/dev/null", &st), 0);
   ck_assert(S_ISCHR(st.st_mode));
 }
 
 RLO_TEST(test_file__a_full_disk_is_reported) {
-  ck_assert_int_eq(rlo__file_write("/dev/full", "lost", 4), RLO_IO);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "/dev/full"));
+  expect_refusal_with(rlo__file_write("/dev/full", "lost", 4), RLO_IO, "/dev/full");
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, strerror(ENOSPC)));
 }
 
 RLO_TEST(test_file__a_short_write_goes_on_and_fails_cleanly) {
   /* At the limit the system writes a part, and refuses the rest. */
-  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  expect_ok(rlo__file_write(path, "old", 3));
   (void)signal(SIGXFSZ, SIG_IGN);
   struct rlimit old_limit;
   ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
@@ -348,7 +342,7 @@ RLO_TEST(test_file__interruptions_and_short_reads_do_not_show) {
 }
 
 RLO_TEST(test_file__survives_every_failed_allocation) {
-  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  expect_ok(rlo__file_write(path, "old", 3));
   bool is_through = false;
   for (int64_t nth = 1; !is_through; ++nth) {
     ck_assert_int_lt(nth, 50);

@@ -178,13 +178,12 @@ RLO_TEST(test_ir_limits__a_destination_has_so_many_axes_at_most) {
   int64_t threes[25];
   int64_t twos[25];
   rlo_layout layout = rlo_layout_row_major(25);
-  rlo_shape src;
   rlo_shape dst;
   for (int k = 0; k < 25; ++k) {
     threes[k] = 3;
     twos[k] = 2;
   }
-  expect_ok(rlo_shape_make(RLO_DTYPE_U8, threes, 25, &src));
+  rlo_shape src = test_shape_make(RLO_DTYPE_U8, threes, 25);
   expect_ok(rlo_layout_add_tile(&layout, twos, 25));
   expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_U8, threes, 25, &layout, &dst));
   expect_refusal(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_UNSUPPORTED,

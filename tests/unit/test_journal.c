@@ -277,8 +277,8 @@ RLO_TEST(test_journal__a_box_that_is_not_of_the_job) {
     job.num_boxes[0] = count;
     job.num_boxes[1] = 0;
     expect_ok(rlo__journal_open(path, true, &journal));
-    ck_assert_int_eq(rlo__journal_fit(journal, &job), RLO_DATA_LOSS);
-    ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "has boxes that its job has not"));
+    expect_refusal_with(rlo__journal_fit(journal, &job), RLO_DATA_LOSS,
+                        "has boxes that its job has not");
     rlo__journal_release(journal);
   }
 }
@@ -353,8 +353,8 @@ RLO_TEST(test_journal__one_job_has_it) {
   expect_ok(rlo__journal_start(first));
   ck_assert_int_eq(rlo__journal_start(second), RLO_ALREADY_EXISTS);
   rlo__journal_release(second);
-  ck_assert_int_eq(rlo__journal_open(path, true, &second), RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "another job has the journal"));
+  expect_refusal_with(rlo__journal_open(path, true, &second), RLO_INVALID_ARGUMENT,
+                      "another job has the journal");
   expect_ok(rlo__journal_open(path, false, &second));
   ck_assert_ptr_nonnull(rlo__journal_get_settings(second));
   rlo__journal_release(second);
@@ -370,8 +370,7 @@ RLO_TEST(test_journal__another_job) {
     job.hash = (rlo__hash128){17 + (uint64_t)n, 19 - (uint64_t)n};
     rlo__journal *journal = NULL;
     expect_ok(rlo__journal_open(path, true, &journal));
-    ck_assert_int_eq(rlo__journal_fit(journal, &job), RLO_INVALID_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "is of another job"));
+    expect_refusal_with(rlo__journal_fit(journal, &job), RLO_INVALID_ARGUMENT, "is of another job");
     rlo__journal_release(journal);
   }
   const file_content after = read_file();

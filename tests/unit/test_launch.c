@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "plan/launch.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -35,10 +36,10 @@ static void fill(rlo__launch *l) {
   l->work_dim = 1;
   l->global_size[0] = 64;
   l->local_size[0] = 4;
-  ck_assert_int_eq(rlo__launch_define(l, "RLO_A", 7), RLO_OK);
-  ck_assert_int_eq(rlo__launch_define_list(l, "RLO_B", values, 2), RLO_OK);
-  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_INT, values, 1), RLO_OK);
-  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_LONG, values, 1), RLO_OK);
+  expect_ok(rlo__launch_define(l, "RLO_A", 7));
+  expect_ok(rlo__launch_define_list(l, "RLO_B", values, 2));
+  expect_ok(rlo__launch_argument(l, RLO__ARGUMENT_INT, values, 1));
+  expect_ok(rlo__launch_argument(l, RLO__ARGUMENT_LONG, values, 1));
 }
 
 enum { NUM_CHANGES = 15 };
@@ -131,8 +132,8 @@ RLO_TEST(test_launch__refuses_arguments_that_do_not_fit) {
   const int64_t within[] = {INT32_MAX, INT32_MIN};
   launch.kernel_file = "cpu_tile";
   for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &within[n], 1), RLO_OK);
-    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_LONG, &beyond[n], 1), RLO_OK);
+    expect_ok(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &within[n], 1));
+    expect_ok(rlo__launch_argument(&launch, RLO__ARGUMENT_LONG, &beyond[n], 1));
     ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &beyond[n], 1), RLO_OVERFLOW);
     ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, &beyond[n], 1),
                      RLO_OVERFLOW);
@@ -149,7 +150,7 @@ RLO_TEST(test_launch__refuses_an_origin_beyond_64_bits) {
   test_plan_make(32, 1, &one, &one, &one, &problem);
   problem.src.base = INT64_MAX / 4;
   problem.dst.base = INT64_MIN / 4;
-  ck_assert_int_eq(rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch), RLO_OK);
+  expect_ok(rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch));
   ck_assert(launch.src_base_bytes == INT64_MAX - 3);
   ck_assert(launch.dst_base_bytes == INT64_MIN);
   rlo__launch_clear(&launch);
@@ -162,6 +163,6 @@ RLO_TEST(test_launch__refuses_an_origin_beyond_64_bits) {
                    RLO_OVERFLOW);
   /* Kernels that have the problem compiled in add it themselves. */
   rlo__launch_clear(&launch);
-  ck_assert_int_eq(rlo__launch_begin(&problem, "cpu_tile", 0, &launch), RLO_OK);
+  expect_ok(rlo__launch_begin(&problem, "cpu_tile", 0, &launch));
   ck_assert_int_eq(launch.src_base_bytes, 0);
 }

@@ -6,7 +6,9 @@
 #include "ir/lower.h"
 #include "relayout/index.h"
 #include "relayout/ops.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 static rlo_problem problem;
@@ -16,16 +18,15 @@ static rlo_shape tiled(const int64_t *dims, int32_t rank, const int64_t *tile, i
   rlo_layout layout = rlo_layout_row_major(rank);
   rlo_shape shape;
   if (tile_rank > 0) {
-    ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, tile_rank), RLO_OK);
+    expect_ok(rlo_layout_add_tile(&layout, tile, tile_rank));
   }
   layout.fill = fill;
-  ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, rank, &layout, &shape), RLO_OK);
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, rank, &layout, &shape));
   return shape;
 }
 
 static void lower(const rlo_shape *src, const rlo_shape *dst) {
-  ck_assert_msg(rlo_relayout_lower(src, dst, NULL, &problem) == RLO_OK, "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_relayout_lower(src, dst, NULL, &problem));
 }
 
 static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
@@ -56,7 +57,7 @@ RLO_TEST(test_lower__touches_what_it_counts) {
     expect_untouched(&problem.terms, sizeof problem.terms);
     expect_untouched(&problem.guards[num_guards],
                      sizeof problem.guards - num_guards * sizeof problem.guards[0]);
-    ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+    expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   }
 }
 
@@ -65,7 +66,7 @@ RLO_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards) {
   rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
   rlo_shape dst = tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
   lower(&src, &dst);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   ck_assert_int_eq(problem.num_axes, 4);
   expect_axis(0, 3, 2400, 3072);
   expect_axis(1, 3, 128, 1024);
@@ -91,7 +92,7 @@ RLO_TEST(test_lower__tiled_to_plain_splits_at_the_tile) {
   rlo_shape dst = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
   lower(&src, &dst);
   ck_assert_int_eq(problem.num_terms, 2);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   ck_assert_int_eq(problem.num_terms, 0);
   ck_assert_int_eq(problem.num_axes, 4);
   expect_axis(0, 3, 3072, 2400);
@@ -108,7 +109,7 @@ RLO_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient) {
   rlo_shape src = tiled((int64_t[]){100}, 1, (int64_t[]){2, 8}, 2, RLO_FILL_ZERO);
   rlo_shape dst = tiled((int64_t[]){100}, 1, (int64_t[]){2, 3}, 2, RLO_FILL_ZERO);
   lower(&src, &dst);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   ck_assert_int_eq(problem.num_terms, 1);
   ck_assert_int_eq(problem.terms[0].divisor, 8);
 }
@@ -123,8 +124,8 @@ RLO_TEST(test_lower__equal_quotients_are_one_term) {
   rlo_form form = {.base = 9, .axis = {8, 1}};
   rlo_form same = {.base = 1, .axis = {0, 1}};
   rlo_form out[2];
-  ck_assert_int_eq(rlo__lower_quotient(box, &form, 4, &out[0]), RLO_OK);
-  ck_assert_int_eq(rlo__lower_quotient(box, &same, 4, &out[1]), RLO_OK);
+  expect_ok(rlo__lower_quotient(box, &form, 4, &out[0]));
+  expect_ok(rlo__lower_quotient(box, &same, 4, &out[1]));
   ck_assert_int_eq(box->num_terms, 1);
   ck_assert(rlo__form_equal(&box->terms[0].form, &same));
   ck_assert_int_eq(out[0].base, 2);
@@ -132,7 +133,7 @@ RLO_TEST(test_lower__equal_quotients_are_one_term) {
   ck_assert_int_eq(out[0].term[0], 1);
   ck_assert_int_eq(out[1].axis[0], 0);
   ck_assert_int_eq(out[1].term[0], 1);
-  ck_assert_int_eq(rlo__lower_quotient(box, &same, 8, &out[1]), RLO_OK);
+  expect_ok(rlo__lower_quotient(box, &same, 8, &out[1]));
   ck_assert_int_eq(box->num_terms, 2);
   free(box);
 }
@@ -141,7 +142,7 @@ RLO_TEST(test_lower__tiles_that_divide_leave_none) {
   rlo_shape src = tiled((int64_t[]){256, 256}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
   rlo_shape dst = tiled((int64_t[]){256, 256}, 2, (int64_t[]){16, 16}, 2, RLO_FILL_ZERO);
   lower(&src, &dst);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   ck_assert_int_eq(problem.num_terms, 0);
   ck_assert_int_eq(problem.num_guards, 0);
 }
@@ -149,7 +150,7 @@ RLO_TEST(test_lower__tiles_that_divide_leave_none) {
 RLO_TEST(test_lower__identity_is_one_axis) {
   rlo_shape shape = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
   lower(&shape, &shape);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   ck_assert_int_eq(problem.num_axes, 1);
   expect_axis(0, 6000, 1, 1);
 }
@@ -160,7 +161,7 @@ RLO_TEST(test_lower__unknown_fill_skips) {
   rlo_shape src = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_ZERO);
   rlo_shape dst = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_UNKNOWN);
   lower(&src, &dst);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   ck_assert_int_eq(problem.num_guards, 0);
   ck_assert_int_eq(problem.num_axes, 1);
   expect_axis(0, 5, 1, 1);
@@ -176,7 +177,7 @@ RLO_TEST(test_lower__tail_takes_the_fill) {
   float from[5] = {1.5f, 2.5f, 3.5f, 4.5f, 5.5f};
   float to[8];
   memset(to, 0xee, sizeof to);
-  ck_assert_int_eq(rlo_problem_run_host(&problem, from, to), RLO_OK);
+  expect_ok(rlo_problem_run_host(&problem, from, to));
   ck_assert_mem_eq(from, to, sizeof from);
   for (int i = 5; i < 8; ++i) {
     ck_assert(to[i] == 1.0f);
@@ -185,8 +186,7 @@ RLO_TEST(test_lower__tail_takes_the_fill) {
 
 /* [2,3] = a b c / d e f, {0,1:pad(3,5)fill(zero)}. */
 RLO_TEST(test_lower__seed_example) {
-  rlo_shape src;
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){2, 3}, 2, &src), RLO_OK);
+  rlo_shape src = test_shape_make(RLO_DTYPE_U8, (int64_t[]){2, 3}, 2);
   rlo_shape dst = src;
   dst.layout = rlo_layout_column_major(2);
   dst.layout.has_padded_dimensions = true;
@@ -196,33 +196,31 @@ RLO_TEST(test_lower__seed_example) {
   dst.layout.fill_bits[0] = '0';
   lower(&src, &dst);
   char out[16] = "***************";
-  ck_assert_int_eq(rlo_problem_run_host(&problem, "abcdef", out), RLO_OK);
+  expect_ok(rlo_problem_run_host(&problem, "abcdef", out));
   ck_assert_str_eq(out, "ad0be0cf0000000");
 }
 
 RLO_TEST(test_lower__zero_elements_still_fill) {
-  rlo_shape src;
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, (int64_t[]){0, 3}, 2, &src), RLO_OK);
+  rlo_shape src = test_shape_make(RLO_DTYPE_U8, (int64_t[]){0, 3}, 2);
   rlo_shape dst = src;
   dst.layout.has_padded_dimensions = true;
   dst.layout.padded_dimensions[0] = 2;
   dst.layout.padded_dimensions[1] = 3;
   dst.layout.fill = RLO_FILL_ONE;
   lower(&src, &dst);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 128, NULL, NULL));
   char out[7] = "******";
-  ck_assert_int_eq(rlo_problem_run_host(&problem, NULL, out), RLO_OK);
+  expect_ok(rlo_problem_run_host(&problem, NULL, out));
   ck_assert_str_eq(out, "\1\1\1\1\1\1");
 }
 
 RLO_TEST(test_lower__refuses_other_shapes) {
   rlo_shape a = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
   rlo_shape b = tiled((int64_t[]){3, 2}, 2, NULL, 0, RLO_FILL_INVALID);
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "destination dimension 0 is 3, source dimension 0 is 2; "
-                   "they must be equal");
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 0}, &problem), RLO_OK);
+  expect_refusal(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT,
+                 "destination dimension 0 is 3, source dimension 0 is 2; "
+                 "they must be equal");
+  expect_ok(rlo_relayout_lower(&a, &b, (int32_t[]){1, 0}, &problem));
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 1}, &problem), RLO_INVALID_ARGUMENT);
   b = tiled((int64_t[]){2, 3, 1}, 3, NULL, 0, RLO_FILL_INVALID);
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT);
@@ -231,7 +229,7 @@ RLO_TEST(test_lower__refuses_other_shapes) {
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT);
   b = a;
   b.layout.element_size_bits = 64;
-  ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_OK);
+  expect_ok(rlo_relayout_lower(&a, &b, NULL, &problem));
 }
 
 RLO_TEST(test_lower__refuses_a_destination_that_folds) {
@@ -243,7 +241,7 @@ RLO_TEST(test_lower__refuses_a_destination_that_folds) {
   dst.layout.strides_elems[1] = 1;
   ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_INVALID_ARGUMENT);
   dst.layout.strides_elems[0] = 3;
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
 }
 
 /* The lowering against the index functions, which share no code with it but
@@ -258,9 +256,9 @@ RLO_TEST(test_lower__agrees_with_the_index) {
     int32_t permutation[RLO_MAX_RANK];
     test_random_pair(&random, RLO_DTYPE_U32, (int32_t)test_random_in(&random, 0, 5), 200, &src,
                      &dst, permutation);
-    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem), RLO_OK);
+    expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
     rlo_shape_extent extent;
-    ck_assert_int_eq(rlo_shape_measure(&dst, &extent), RLO_OK);
+    expect_ok(rlo_shape_measure(&dst, &extent));
     if (problem.src_bytes > (int64_t)sizeof from || problem.dst_bytes > (int64_t)sizeof to ||
         extent.elements == 0) {
       continue;
@@ -269,7 +267,7 @@ RLO_TEST(test_lower__agrees_with_the_index) {
       from[i] = i;
     }
     memset(to, 0xee, sizeof to);
-    ck_assert_int_eq(rlo_problem_run_host(&problem, from, to), RLO_OK);
+    expect_ok(rlo_problem_run_host(&problem, from, to));
     int64_t index[RLO_MAX_RANK] = {0};
     do {
       int64_t src_index[RLO_MAX_RANK];
@@ -278,8 +276,8 @@ RLO_TEST(test_lower__agrees_with_the_index) {
       for (int32_t k = 0; k < dst.rank; ++k) {
         src_index[permutation[k]] = index[k];
       }
-      ck_assert_int_eq(rlo_index_to_linear(&src, src_index, &src_slot), RLO_OK);
-      ck_assert_int_eq(rlo_index_to_linear(&dst, index, &dst_slot), RLO_OK);
+      expect_ok(rlo_index_to_linear(&src, src_index, &src_slot));
+      expect_ok(rlo_index_to_linear(&dst, index, &dst_slot));
       ck_assert_msg(to[dst_slot] == from[src_slot], "case %d", n);
     } while (rlo_index_bump(&dst, index));
   }

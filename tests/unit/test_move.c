@@ -30,11 +30,9 @@ static rlo__move *get(int64_t rows, bool is_aligned) {
   const int64_t src_dims[] = {rows, 2};
   const int64_t dst_dims[] = {2, rows};
   const int32_t permutation[] = {1, 0};
-  rlo_shape src;
-  rlo_shape dst;
   rlo__move *move = NULL;
-  expect_ok(rlo_shape_make(RLO_DTYPE_U8, src_dims, 2, &src));
-  expect_ok(rlo_shape_make(RLO_DTYPE_U8, dst_dims, 2, &dst));
+  rlo_shape src = test_shape_make(RLO_DTYPE_U8, src_dims, 2);
+  rlo_shape dst = test_shape_make(RLO_DTYPE_U8, dst_dims, 2);
   expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
   expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   expect_ok(rlo__move_get(place, &problem, is_aligned, &move));
@@ -91,12 +89,11 @@ RLO_TEST(test_move__runs_from_memory_to_memory) {
   const rlo_shape rows = test_shape_of("s32[4]");
   const int32_t indices[] = {2, 0, 0, 9};
   char text[8];
-  rlo_chain *chain = NULL;
   rlo_problem_list *list = NULL;
   rlo__move *move = NULL;
   rlo__memory *sources[2] = {NULL};
   rlo__memory *dst = NULL;
-  expect_ok(rlo_chain_create(&table, &chain));
+  rlo_chain *chain = test_chain_of(&table);
   expect_ok(rlo_chain_gather(chain, &rows, 0, 0));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
   expect_ok(rlo__move_create(place, list, NULL, &move));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/options.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 typedef struct options {
@@ -31,23 +32,23 @@ static void expect_sizes(const char *name, size_t size) {
 RLO_TEST(test_options__of_this_version) {
   const options in = {sizeof in, 7, 8};
   options out;
-  ck_assert_int_eq(read(&in, &out), RLO_OK);
+  expect_ok(read(&in, &out));
   ck_assert(out.old == 7 && out.recent == 8);
 }
 
 RLO_TEST(test_options__null_is_the_defaults) {
   options out;
-  ck_assert_int_eq(read(NULL, &out), RLO_OK);
+  expect_ok(read(NULL, &out));
   ck_assert(out.old == 1 && out.recent == 2);
 }
 
 RLO_TEST(test_options__of_an_older_header) {
   const options in = {offsetof(options, recent), 7, 8};
   options out;
-  ck_assert_int_eq(read(&in, &out), RLO_OK);
+  expect_ok(read(&in, &out));
   ck_assert(out.old == 7 && out.recent == 2);
   const options empty = {sizeof(size_t), 7, 8};
-  ck_assert_int_eq(read(&empty, &out), RLO_OK);
+  expect_ok(read(&empty, &out));
   ck_assert(out.old == 1 && out.recent == 2);
 }
 
@@ -67,13 +68,11 @@ RLO_TEST(test_options__of_a_wrong_size) {
 
 RLO_TEST(test_options__a_report_fits_an_older_header) {
   options out = {offsetof(options, recent), 7, 8};
-  ck_assert_int_eq(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out),
-                   RLO_OK);
+  expect_ok(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out));
   ck_assert_uint_eq(out.struct_size, offsetof(options, recent));
   ck_assert(out.old == 1 && out.recent == 8);
   out.struct_size = sizeof out;
-  ck_assert_int_eq(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out),
-                   RLO_OK);
+  expect_ok(rlo__report_write("test report", "TEST_INIT", &defaults, &out, sizeof out));
   ck_assert(out.old == 1 && out.recent == 2);
 }
 

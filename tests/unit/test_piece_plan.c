@@ -290,9 +290,8 @@ RLO_TEST(test_piece_plan__refusals) {
  * before and after. */
 RLO_TEST(test_piece_plan__a_slice_of_tiles) {
   rlo_shape src = test_shape_of("f32[20000,65536]{1,0:T(8,128)}");
-  rlo_chain *chain;
   rlo_problem_list *list;
-  expect_ok(rlo_chain_create(&src, &chain));
+  rlo_chain *chain = test_chain_of(&src);
   expect_ok(rlo_chain_slice(chain, (int64_t[]){5, 77}, (int64_t[]){19995, 65077}, NULL));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
   whole = *rlo_problem_list_get(list, 0);

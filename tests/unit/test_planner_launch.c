@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "plan/grid.h"
 #include "plan/specialized.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -22,31 +23,31 @@ RLO_TEST(test_planner__proves_lines_before_it_says_so) {
   static const char src[] = "f32[1024,1024]{1,0}";
   static const char dst[] = "f32[1024,1024]{0,1}";
   test_plan_lower(src, dst, NULL, &plan.problem);
-  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 128), RLO_OK);
+  expect_ok(test_plan_try(&plan, "tile", 4, 128));
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 1);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
 
   /* The memory is not aligned. */
   test_plan_lower(src, dst, NULL, &plan.problem);
-  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 32), RLO_OK);
+  expect_ok(test_plan_try(&plan, "tile", 4, 32));
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
 
   /* The origin is not. */
   test_plan_lower(src, dst, NULL, &plan.problem);
   plan.problem.dst.base = 8;
-  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 128), RLO_OK);
+  expect_ok(test_plan_try(&plan, "tile", 4, 128));
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
   ck_assert_int_eq(plan.launch.dst_base_bytes, 32);
 
   /* One stride is not. */
   test_plan_lower("f32[8,512,512]{2,1,0}", "f32[8,512,512]{:strides(262145,1,512)offset(0)}", NULL,
                   &plan.problem);
-  ck_assert_int_eq(test_plan_try(&plan, "tile", 4, 128), RLO_OK);
+  expect_ok(test_plan_try(&plan, "tile", 4, 128));
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
 
   /* Joined structures are one run: only their groups have to be aligned. */
   test_plan_lower("f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
-  ck_assert_int_eq(test_plan_try(&plan, "skinny", 4, 128), RLO_OK);
+  expect_ok(test_plan_try(&plan, "skinny", 4, 128));
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
 }
 
@@ -63,7 +64,7 @@ RLO_TEST(test_planner__rows_lean_on_those_that_they_follow) {
 
   for (int n = 0; n < 2; ++n) {
     test_plan_make(128, 3, extents, src_strides[n], dst_strides, &plan.problem);
-    ck_assert_int_eq(test_plan_try(&plan, "rows", 64, 64), RLO_OK);
+    expect_ok(test_plan_try(&plan, "rows", 64, 64));
     const rlo__argument *lean = &plan.launch.arguments[LEAN_AXIS];
     ck_assert_int_eq(plan.launch.numbers[lean->first], leans_on[n]);
   }
@@ -79,7 +80,7 @@ RLO_TEST(test_planner__groups_are_joined_as_units_allow) {
     rlo__grid_plan grid = {.grid = {.num_axes = 1}};
     grid.grid.axes[0].extent = GROUPS;
     int64_t points;
-    ck_assert_int_eq(rlo__grid_join_groups(&query, 1, GROUPS, &grid, &points), RLO_OK);
+    expect_ok(rlo__grid_join_groups(&query, 1, GROUPS, &grid, &points));
     const int64_t wanted = GROUPS_PER_UNIT * (units == 0 ? 1 : units);
     ck_assert_int_eq(points, GROUPS / wanted);
     ck_assert_uint_eq(grid.num_groups, (size_t)((GROUPS + points - 1) / points));
@@ -118,11 +119,10 @@ RLO_TEST(test_planner__a_launch_is_as_large_as_its_use) {
   for (int64_t n = 0; n < COUNT; ++n) {
     values[n] = n + 1;
   }
-  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_FEW", values, RLO__LAUNCH_FEW_NUMBERS),
-                   RLO_OK);
+  expect_ok(rlo__launch_define_list(launch, "RLO_FEW", values, RLO__LAUNCH_FEW_NUMBERS));
   ck_assert_int_eq(rlo__alloc_live_count(), live);
-  ck_assert_int_eq(rlo__launch_define_list(launch, "RLO_MANY", values, COUNT), RLO_OK);
-  ck_assert_int_eq(rlo__launch_define(launch, "RLO_LAST", 7), RLO_OK);
+  expect_ok(rlo__launch_define_list(launch, "RLO_MANY", values, COUNT));
+  expect_ok(rlo__launch_define(launch, "RLO_LAST", 7));
   for (int64_t n = 0; n < RLO__LAUNCH_FEW_NUMBERS; ++n) {
     ck_assert_int_eq(launch->numbers[n], n + 1);
   }
@@ -163,7 +163,7 @@ RLO_TEST(test_planner__rows_go_by_lines) {
 
   for (size_t n = 0; n < sizeof rows / sizeof rows[0]; ++n) {
     test_plan_lower(rows[n].src, rows[n].dst, NULL, &plan.problem);
-    ck_assert_int_eq(test_plan_try(&plan, "rows", 0, 0), RLO_OK);
+    expect_ok(test_plan_try(&plan, "rows", 0, 0));
     ck_assert_msg(test_plan_define(&plan.launch, "RLO_NT") == rows[n].is_past_caches, "%s",
                   rows[n].dst);
   }

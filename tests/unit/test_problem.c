@@ -7,6 +7,7 @@
 
 #include "ir/validate.h"
 #include "relayout/problem.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -240,7 +241,7 @@ static const struct {
 
 RLO_TABLE_TEST(test_problem__refuses_broken_arithmetic, broken) {
   make_rich();
-  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+  expect_ok(rlo__arithmetic_validate(&problem));
   switch (broken[_i].part) {
     case 0:
       problem.arithmetic.src_type = (rlo_dtype)2000;
@@ -270,8 +271,7 @@ RLO_TABLE_TEST(test_problem__refuses_broken_arithmetic, broken) {
       problem.arithmetic.steps[1].op = RLO_ELEMENT_SCALE;
       break;
   }
-  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, broken[_i].message);
+  expect_refusal(rlo__arithmetic_validate(&problem), RLO_INVALID_ARGUMENT, broken[_i].message);
 }
 
 /* What may look like it and is allowed. */
@@ -280,15 +280,15 @@ RLO_TEST(test_problem__takes_arithmetic_at_the_edge_of_its_rules) {
   problem.arithmetic.compute_type = RLO_DTYPE_F64;
   problem.dst.term[0] = 1;
   problem.arithmetic.is_sequential = true;
-  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+  expect_ok(rlo__arithmetic_validate(&problem));
   /* A skipped point along a sum; a guard along an axis of one point. */
   make_rich();
   problem.dst.axis[0] = 0;
   problem.guards[0].kind = RLO_GUARD_SKIP;
-  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+  expect_ok(rlo__arithmetic_validate(&problem));
   problem.guards[0].kind = RLO_GUARD_PAD;
   problem.extents[0] = 1;
-  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+  expect_ok(rlo__arithmetic_validate(&problem));
 }
 
 RLO_TEST(test_problem__indices_have_32_or_64_bits) {
@@ -297,6 +297,6 @@ RLO_TEST(test_problem__indices_have_32_or_64_bits) {
   int32_t indices[4] = {0};
   make_rich();
   problem.index_bits = 16;
-  ck_assert_int_eq(rlo_problem_run_host_indexed(&problem, src, indices, dst), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "indices of 16 bits; they have 32 or 64");
+  expect_refusal(rlo_problem_run_host_indexed(&problem, src, indices, dst), RLO_INVALID_ARGUMENT,
+                 "indices of 16 bits; they have 32 or 64");
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codegen/codegen.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -19,9 +20,9 @@ static int32_t num_hashes;
 
 static void note_program(test_plan *plan, int64_t alignment_bytes) {
   rlo_status status = test_plan_try(plan, NULL, alignment_bytes, alignment_bytes);
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+  expect_ok(status);
   rlo__program_spec spec;
-  ck_assert_int_eq(rlo__codegen_program(&plan->launch, &spec), RLO_OK);
+  expect_ok(rlo__codegen_program(&plan->launch, &spec));
   uint64_t hash = rlo__codegen_hash(&spec);
   rlo__codegen_deinit(&spec);
   for (int32_t n = 0; n < num_hashes; ++n) {

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "relayout/text.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 static rlo_program_shape *parsed(const char *text) {
@@ -91,10 +92,10 @@ RLO_TEST(test_program_shape__hands_out_its_parts) {
   rlo_shape_tree *parts[2];
   const char *names[] = {"x", NULL};
   rlo_program_shape *program = NULL;
-  ck_assert_int_eq(rlo_shape_tree_make_token(&parts[0]), RLO_OK);
-  ck_assert_int_eq(rlo_shape_tree_make_nil(&parts[1]), RLO_OK);
+  expect_ok(rlo_shape_tree_make_token(&parts[0]));
+  expect_ok(rlo_shape_tree_make_nil(&parts[1]));
 
-  ck_assert_int_eq(rlo_program_shape_create(parts, names, 2, parts[1], &program), RLO_OK);
+  expect_ok(rlo_program_shape_create(parts, names, 2, parts[1], &program));
   ck_assert_int_eq(rlo_program_shape_parameter_count(program), 2);
   ck_assert_ptr_eq(rlo_program_shape_parameter(program, 0), parts[0]);
   ck_assert_ptr_eq(rlo_program_shape_parameter(program, 1), parts[1]);
@@ -106,7 +107,7 @@ RLO_TEST(test_program_shape__hands_out_its_parts) {
   ck_assert_ptr_eq(rlo_program_shape_result(program), parts[1]);
   rlo_program_shape_release(program);
 
-  ck_assert_int_eq(rlo_program_shape_create(parts, NULL, 2, parts[1], &program), RLO_OK);
+  expect_ok(rlo_program_shape_create(parts, NULL, 2, parts[1], &program));
   ck_assert_str_eq(rlo_program_shape_parameter_name(program, 0), "");
   rlo_program_shape_release(program);
 
@@ -158,6 +159,6 @@ RLO_TEST(test_program_shape__survives_every_failed_allocation) {
     rlo_program_shape_release(program);
     ck_assert_int_eq(rlo__alloc_live_count(), 0);
   }
-  ck_assert_int_eq(status, RLO_OK);
+  expect_ok(status);
   ck_assert_int_gt(nth, 20);
 }

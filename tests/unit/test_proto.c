@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "relayout/xla/proto.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -47,12 +48,11 @@ static const struct {
 
 RLO_TABLE_TEST(test_proto__reads_and_writes_arrays, messages) {
   rlo_shape shape;
-  ck_assert_int_eq(parse_exact_shape(messages[_i].bytes, messages[_i].size_bytes, &shape), RLO_OK);
+  expect_ok(parse_exact_shape(messages[_i].bytes, messages[_i].size_bytes, &shape));
   ck_assert_str_eq(test_text_of(&shape), messages[_i].text);
   char written[256];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, &padded, written, sizeof written, &count),
-                   RLO_OK);
+  expect_ok(rlo_proto_format_shape(&shape, &padded, written, sizeof written, &count));
   ck_assert_uint_eq(count, messages[_i].size_bytes);
   ck_assert_mem_eq(written, messages[_i].bytes, count);
 }
@@ -91,8 +91,7 @@ static const struct {
 
 RLO_TABLE_TEST(test_proto__reads_other_ways, other_ways) {
   rlo_shape shape;
-  ck_assert_int_eq(parse_exact_shape(other_ways[_i].bytes, other_ways[_i].size_bytes, &shape),
-                   RLO_OK);
+  expect_ok(parse_exact_shape(other_ways[_i].bytes, other_ways[_i].size_bytes, &shape));
   ck_assert_str_eq(test_text_of(&shape), other_ways[_i].text);
 }
 
@@ -128,7 +127,7 @@ RLO_TEST(test_proto__tells_the_size_when_it_does_not_fit) {
   ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 15, &count), RLO_OUT_OF_RANGE);
   ck_assert_uint_eq(count, 16);
   ck_assert_int_eq(bytes[0], 0x5a);
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 16, &count), RLO_OK);
+  expect_ok(rlo_proto_format_shape(&shape, NULL, bytes, 16, &count));
   shape.dims[0] = -1;
   ck_assert_int_eq(rlo_proto_format_shape(&shape, NULL, bytes, 16, &count), RLO_INVALID_ARGUMENT);
 }
@@ -136,14 +135,14 @@ RLO_TEST(test_proto__tells_the_size_when_it_does_not_fit) {
 RLO_TEST(test_proto__reads_and_writes_tiles) {
   static const char *const bytes = "\x0a\x0d" MINUS_ONE "\x80\x01\x05";
   rlo_tile tile;
-  ck_assert_int_eq(rlo_proto_parse_tile(bytes, 15, &tile, NULL), RLO_OK);
+  expect_ok(rlo_proto_parse_tile(bytes, 15, &tile, NULL));
   ck_assert_int_eq(tile.rank, 3);
   ck_assert_int_eq(tile.dims[0], RLO_TILE_COMBINE);
   ck_assert_int_eq(tile.dims[1], 128);
   ck_assert_int_eq(tile.dims[2], 5);
   char written[32];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count), RLO_OK);
+  expect_ok(rlo_proto_format_tile(&tile, NULL, written, sizeof written, &count));
   ck_assert_uint_eq(count, 15);
   ck_assert_mem_eq(written, "\x0a\x0d" MIN64 "\x80\x01\x05", 15);
   tile.dims[2] = 0;
@@ -158,14 +157,13 @@ RLO_TEST(test_proto__reads_and_writes_layouts) {
   static const char bytes[] = "\x0a\x02\x00\x01\x32\x04\x0a\x02\x08\x04";
   rlo_layout layout;
   int32_t rank = 0;
-  ck_assert_int_eq(rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, NULL), RLO_OK);
+  expect_ok(rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, NULL));
   ck_assert_int_eq(rank, 2);
   rlo_shape shape = test_shape_of("f32[9,9]{0,1:T(8,4)}");
   ck_assert(rlo_layout_equal(&layout, &shape.layout, 2));
   char written[32];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_layout(&layout, 2, NULL, written, sizeof written, &count),
-                   RLO_OK);
+  expect_ok(rlo_proto_format_layout(&layout, 2, NULL, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
 }
@@ -238,21 +236,19 @@ RLO_TEST(test_proto__keeps_what_it_does_not_know) {
   bytes[7] = (char)(sizeof rich - 1 - 8 - 7);
   rlo_shape shape;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(rlo_proto_parse_shape(bytes, sizeof bytes - 1, &shape, &origin), RLO_OK);
+  expect_ok(rlo_proto_parse_shape(bytes, sizeof bytes - 1, &shape, &origin));
   ck_assert_str_eq(test_text_of(&shape), "f32[8,9]{1,0:T(2,2)(2,1)}");
   char written[256];
   size_t count = 0;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   options.origin = origin;
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
-                   RLO_OK);
+  expect_ok(rlo_proto_format_shape(&shape, &options, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
   /* After an edit they are where their message still is. */
   shape.layout.num_tiles = 1;
   shape.dims[0] = 7;
-  ck_assert_int_eq(rlo_proto_format_shape(&shape, &options, written, sizeof written, &count),
-                   RLO_OK);
+  expect_ok(rlo_proto_format_shape(&shape, &options, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof bytes - 1 - 9);
   ck_assert_ptr_nonnull(memchr(written, 0x11, count));
   ck_assert_ptr_null(memchr(written, 0x12, count));
@@ -283,16 +279,14 @@ RLO_TEST(test_proto__keeps_the_fields_of_tiles_and_splits_that_were_read) {
   rlo_layout layout;
   int32_t rank = 0;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, &origin),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_layout_add_tile(&layout, tile_dims, 2), RLO_OK);
-  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, &cut_point, 1), RLO_OK);
+  expect_ok(rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, &origin));
+  expect_ok(rlo_layout_add_tile(&layout, tile_dims, 2));
+  expect_ok(rlo_layout_add_split(&layout, 1, &cut_point, 1));
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   options.origin = origin;
   char written[128];
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo_proto_format_layout(&layout, rank, &options, written, sizeof written, &count), RLO_OK);
+  expect_ok(rlo_proto_format_layout(&layout, rank, &options, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof expected - 1);
   ck_assert_mem_eq(written, expected, count);
   rlo_proto_origin_release(origin);
@@ -319,9 +313,9 @@ RLO_TEST(test_proto__round_trips_arrays) {
     }
     char bytes[4096];
     size_t count = 0;
-    ck_assert_int_eq(rlo_proto_format_shape(&shape, &padded, bytes, sizeof bytes, &count), RLO_OK);
+    expect_ok(rlo_proto_format_shape(&shape, &padded, bytes, sizeof bytes, &count));
     rlo_shape again;
-    ck_assert_int_eq(parse_exact_shape(bytes, count, &again), RLO_OK);
+    expect_ok(parse_exact_shape(bytes, count, &again));
     ck_assert(rlo_shape_equal(&shape, &again));
   }
 }

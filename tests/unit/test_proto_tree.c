@@ -10,6 +10,7 @@
 #include "relayout/text.h"
 #include "relayout/xla/proto.h"
 #include "support/exact_copy.h"
+#include "support/expect.h"
 #include "support/random.h"
 #include "support/suite.h"
 #include "unit/proto_bytes.h"
@@ -18,7 +19,7 @@ static const rlo_proto_options padded = {sizeof padded, true, NULL};
 
 static rlo_shape_tree *tree_of(const char *text) {
   rlo_shape_tree *tree = NULL;
-  ck_assert_int_eq(rlo_shape_tree_parse(text, strlen(text), &tree), RLO_OK);
+  expect_ok(rlo_shape_tree_parse(text, strlen(text), &tree));
   return tree;
 }
 
@@ -33,12 +34,12 @@ RLO_TEST(test_proto__reads_and_writes_tuples) {
       "\x22\x11\x10\x22"
       "\x22\x0d\x10\x04\x1a\x01\x03\x2a\x03\x0a\x01\x00\x32\x01\x00";
   rlo_shape_tree *tree = NULL;
-  ck_assert_int_eq(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, NULL), RLO_OK);
+  expect_ok(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, NULL));
   rlo_shape_tree *expected = tree_of("(f32[2], (), token[], opaque[], b(s32[3]))");
   ck_assert(rlo_shape_tree_equal(tree, expected));
   char written[256];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_tree(tree, NULL, written, sizeof written, &count), RLO_OK);
+  expect_ok(rlo_proto_format_tree(tree, NULL, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
   rlo_shape_tree_release(tree);
@@ -58,9 +59,9 @@ RLO_TABLE_TEST(test_proto__round_trips_trees, trees) {
   rlo_shape_tree *tree = tree_of(trees[_i]);
   char bytes[1024];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_tree(tree, &padded, bytes, sizeof bytes, &count), RLO_OK);
+  expect_ok(rlo_proto_format_tree(tree, &padded, bytes, sizeof bytes, &count));
   rlo_shape_tree *again = NULL;
-  ck_assert_int_eq(rlo_proto_parse_tree(bytes, count, &again, NULL), RLO_OK);
+  expect_ok(rlo_proto_parse_tree(bytes, count, &again, NULL));
   ck_assert(rlo_shape_tree_equal(tree, again));
   rlo_shape_tree_release(tree);
   rlo_shape_tree_release(again);
@@ -117,8 +118,8 @@ RLO_TEST(test_proto__writes_only_what_it_reads) {
   size_t count = 0;
   rlo_shape_tree *tree = nested_tuples(95);
   rlo_shape_tree *again = NULL;
-  ck_assert_int_eq(rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count), RLO_OK);
-  ck_assert_int_eq(rlo_proto_parse_tree(bytes, count, &again, NULL), RLO_OK);
+  expect_ok(rlo_proto_format_tree(tree, NULL, bytes, sizeof bytes, &count));
+  expect_ok(rlo_proto_parse_tree(bytes, count, &again, NULL));
   ck_assert(rlo_shape_tree_equal(tree, again));
   rlo_shape_tree_release(tree);
   rlo_shape_tree_release(again);
@@ -139,7 +140,7 @@ RLO_TEST(test_proto__reads_and_writes_programs) {
                       "\x24");
   rlo_program_shape *program = NULL;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin), RLO_OK);
+  expect_ok(rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin));
   char text[128];
   rlo_program_shape_format(program, text, sizeof text);
   ck_assert_str_eq(text, "(x: f32[2]{0}, (unknown): token[]) -> ()");
@@ -147,8 +148,7 @@ RLO_TEST(test_proto__reads_and_writes_programs) {
   size_t count = 0;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   options.origin = origin;
-  ck_assert_int_eq(rlo_proto_format_program(program, &options, written, sizeof written, &count),
-                   RLO_OK);
+  expect_ok(rlo_proto_format_program(program, &options, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof bytes - 1);
   ck_assert_mem_eq(written, bytes, count);
   rlo_program_shape_release(program);
@@ -163,13 +163,13 @@ RLO_TEST(test_proto__keeps_the_fields_of_elements_that_were_read) {
   rlo_shape_tree *tree = NULL;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, &origin), RLO_OK);
+  expect_ok(rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, &origin));
   rlo_shape_tree_release(tree);
   tree = tree_of("(token[], token[])");
   options.origin = origin;
   char written[64];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_tree(tree, &options, written, sizeof written, &count), RLO_OK);
+  expect_ok(rlo_proto_format_tree(tree, &options, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof expected - 1);
   ck_assert_mem_eq(written, expected, count);
   rlo_shape_tree_release(tree);
@@ -184,14 +184,13 @@ RLO_TEST(test_proto__keeps_the_fields_of_parameters_that_were_read) {
   rlo_program_shape *program = NULL;
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
   rlo_proto_origin *origin = NULL;
-  ck_assert_int_eq(rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin), RLO_OK);
+  expect_ok(rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin));
   rlo_program_shape_release(program);
-  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program), RLO_OK);
+  expect_ok(rlo_program_shape_parse(text, sizeof text - 1, &program));
   options.origin = origin;
   char written[64];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_program(program, &options, written, sizeof written, &count),
-                   RLO_OK);
+  expect_ok(rlo_proto_format_program(program, &options, written, sizeof written, &count));
   ck_assert_uint_eq(count, sizeof expected - 1);
   ck_assert_mem_eq(written, expected, count);
   rlo_program_shape_release(program);
@@ -215,7 +214,7 @@ static rlo_program_shape *large_program(void) {
   }
   length += (size_t)snprintf(text + length, ROOM - length, ") -> token[]");
   rlo_program_shape *program = NULL;
-  ck_assert_int_eq(rlo_program_shape_parse(text, length, &program), RLO_OK);
+  expect_ok(rlo_program_shape_parse(text, length, &program));
   free(text);
   return program;
 }
@@ -273,9 +272,9 @@ static size_t make_program(char *bytes, size_t capacity) {
       "b(s4[<=7]{0:E(4)}), token[]), y.1: bf16[3,?]{0,1:M(8)}) -> "
       "(pred[2]{0:pad(5)}, opaque[])";
   rlo_program_shape *program = NULL;
-  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program), RLO_OK);
+  expect_ok(rlo_program_shape_parse(text, sizeof text - 1, &program));
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_program(program, &padded, bytes, capacity, &count), RLO_OK);
+  expect_ok(rlo_proto_format_program(program, &padded, bytes, capacity, &count));
   rlo_program_shape_release(program);
   return count;
 }
@@ -300,10 +299,9 @@ static bool survives(const char *bytes, size_t count) {
   char written[4096];
   size_t written_count = 0;
   rlo_proto_options options = {sizeof options, true, origin};
-  ck_assert_int_eq(
-      rlo_proto_format_program(program, &options, written, sizeof written, &written_count), RLO_OK);
+  expect_ok(rlo_proto_format_program(program, &options, written, sizeof written, &written_count));
   rlo_program_shape *again = NULL;
-  ck_assert_int_eq(rlo_proto_parse_program(written, written_count, &again, NULL), RLO_OK);
+  expect_ok(rlo_proto_parse_program(written, written_count, &again, NULL));
   ck_assert(rlo_program_shape_equal(program, again));
   rlo_program_shape_release(program);
   rlo_program_shape_release(again);

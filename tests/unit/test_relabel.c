@@ -12,6 +12,7 @@
 #include "support/permutation.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"
+#include "support/shape_of.h"
 #include "support/short_memory.h"
 #include "support/suite.h"
 
@@ -162,7 +163,7 @@ static void check_random_pair(uint64_t seed, int64_t num_devices) {
   /* Pieces of elements of 4 bits are rounded up to whole bytes. */
   for (int k = 0; k < 2; ++k) {
     rlo_dtype dtype = seed % 2 == 0 ? RLO_DTYPE_F32 : RLO_DTYPE_S4;
-    expect_ok(rlo_shape_make(dtype, dims[k], RANK, &shapes[k]));
+    shapes[k] = test_shape_make(dtype, dims[k], RANK);
     shapes[k].layout.element_size_bits = dtype == RLO_DTYPE_S4 ? 4 : 0;
   }
   o.from = &shapes[0];
@@ -206,10 +207,9 @@ RLO_TEST(test_relabel__a_permuted_identity_sends_nothing) {
     int32_t order[MAX_DEVICES];
     int64_t count = counts[k];
     int64_t dims[] = {count * 2, 3};
-    rlo_shape shape;
     rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
     rlo_sharding_tiles tiles = {.rank = 2, .counts = {count, 1}, .devices = list};
-    expect_ok(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape));
+    rlo_shape shape = test_shape_make(RLO_DTYPE_F32, dims, 2);
     set_identity(list, count);
     expect_ok(rlo_sharding_make_tiled(&tiles, &o.from_sharding));
     test_random_permutation(&random, (int32_t)count, order);
@@ -232,10 +232,9 @@ RLO_TEST(test_relabel__parts_stay_where_nothing_is_gained) {
   static const int64_t dims[] = {2, 9};
   static const char *const texts[] = {"{boxes=[0:2,0:4][0:2,4:9]}", "{devices=[2,1]<=[2]}"};
   int64_t devices[2];
-  rlo_shape shape;
   rlo_sharding *shardings[2];
   rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  expect_ok(rlo_shape_make(RLO_DTYPE_U8, dims, 2, &shape));
+  rlo_shape shape = test_shape_make(RLO_DTYPE_U8, dims, 2);
   for (int k = 0; k < 2; ++k) {
     expect_ok(rlo_sharding_parse(texts[k], strlen(texts[k]), &shardings[k]));
   }
@@ -339,9 +338,8 @@ RLO_TEST(test_relabel__pieces_have_a_largest_size) {
   static const int64_t dims[] = {INT64_C(1) << 45};
   static const char text[] = "{devices=[2]<=[2]}";
   int64_t devices[2];
-  rlo_shape shape;
   rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  expect_ok(rlo_shape_make(RLO_DTYPE_U8, dims, 1, &shape));
+  rlo_shape shape = test_shape_make(RLO_DTYPE_U8, dims, 1);
   expect_ok(rlo_sharding_parse(text, strlen(text), &o.from_sharding));
   o.to_sharding = o.from_sharding;
   o.from = &shape;
@@ -365,7 +363,6 @@ RLO_TABLE_TEST(test_relabel__reports_that_memory_is_out, short_of_memory) {
   static rlo_box boxes[3];
   int64_t count = short_of_memory[_i].count;
   int64_t dims[] = {count};
-  rlo_shape shape;
   rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
   for (int64_t k = 0; k < count; ++k) {
     devices[k] = count - 1 - k;
@@ -376,7 +373,7 @@ RLO_TABLE_TEST(test_relabel__reports_that_memory_is_out, short_of_memory) {
   rlo_sharding_tiles tiles = {.rank = 1, .counts = {count}, .devices = devices};
   expect_ok(short_of_memory[_i].are_boxes ? rlo_sharding_make_boxes(boxes, count, &o.to_sharding)
                                           : rlo_sharding_make_tiled(&tiles, &o.to_sharding));
-  expect_ok(rlo_shape_make(RLO_DTYPE_U8, dims, 1, &shape));
+  rlo_shape shape = test_shape_make(RLO_DTYPE_U8, dims, 1);
   o.from = &shape;
   o.to = &shape;
   o.from_sharding = o.to_sharding;

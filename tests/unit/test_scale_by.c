@@ -72,11 +72,10 @@ RLO_TEST(test_scale_by__sums) {
   const float s[3] = {10, 100, 1000};
   float y[3] = {0};
   rlo_shape shape = test_shape_of("f32[2,3]");
-  rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
   rlo_combine_options options = along(0);
   const int32_t dims[] = {0};
-  expect_ok(rlo_chain_create(&shape, &chain));
+  rlo_chain *chain = test_chain_of(&shape);
   expect_ok(rlo_chain_sum(chain, dims, 1, false));
   expect_ok(rlo_chain_combine(chain, NULL, &options, &problems));
   ck_assert_int_eq(rlo_problem_list_indices(problems, 0), -1);
@@ -99,8 +98,7 @@ static void run_cut(test_random *random, int32_t axis, const void *x, const void
 /* By hand: the elements in row-major order, times the operand, and back. */
 static void expect_scaled(test_random *random, const rlo_shape *src, const rlo_shape *dst,
                           const int32_t *permutation, int32_t dim) {
-  rlo_shape plain;
-  expect_ok(rlo_shape_make(RLO_DTYPE_F32, dst->dims, dst->rank, &plain));
+  rlo_shape plain = test_shape_make(RLO_DTYPE_F32, dst->dims, dst->rank);
   rlo_combine_options options = along(dim);
   rlo_status status = rlo_relayout_combine(src, dst, permutation, &options, &problem);
   if (status != RLO_OK) {

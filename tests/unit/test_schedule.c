@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan/planner.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -19,8 +20,7 @@ RLO_FIXTURE(begin, NULL);
 
 static void list(rlo_plan_options *options) {
   const rlo__plan_request request = {.problem = &problem, .device = &device, .options = options};
-  ck_assert_msg(rlo__planner_list_candidates(&request, candidates, &num_candidates) == RLO_OK, "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo__planner_list_candidates(&request, candidates, &num_candidates));
 }
 
 static rlo_status plan_in(const char *family, const char *schedule) {
@@ -50,29 +50,29 @@ RLO_TEST(test_schedule__names_are_what_a_line_of_wisdom_takes) {
 
 RLO_TEST(test_schedule__an_unknown_one_is_refused_with_those_there_are) {
   lower_plane();
-  ck_assert_int_eq(plan_in(NULL, "sideways"), RLO_NOT_FOUND);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "\"sideways\"; there are \"default\""));
+  expect_refusal_with(plan_in(NULL, "sideways"), RLO_NOT_FOUND,
+                      "\"sideways\"; there are \"default\"");
 }
 
 RLO_TEST(test_schedule__turns_its_knobs) {
   lower_plane();
-  ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
+  expect_ok(plan_in("tile", NULL));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_PREFETCH"), 1);
-  ck_assert_int_eq(plan_in("tile", "plain stores"), RLO_OK);
+  expect_ok(plan_in("tile", "plain stores"));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 0);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_PREFETCH"), 1);
-  ck_assert_int_eq(plan_in("tile", "no prefetch"), RLO_OK);
+  expect_ok(plan_in("tile", "no prefetch"));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_PREFETCH"), 0);
-  ck_assert_int_eq(plan_in("tile", "tile 8x8"), RLO_OK);
+  expect_ok(plan_in("tile", "tile 8x8"));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_A"), 128);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_B"), 128);
   /* What is small stays in the caches, unless one insists. */
   test_plan_lower("f32[64,64]", "f32[64,64]{0,1}", NULL, &problem);
-  ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
+  expect_ok(plan_in("tile", NULL));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 0);
-  ck_assert_int_eq(plan_in("tile", "non-temporal stores"), RLO_OK);
+  expect_ok(plan_in("tile", "non-temporal stores"));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 1);
 }
 
@@ -90,17 +90,17 @@ RLO_TEST(test_schedule__orders_groups) {
   int64_t strides[2];
   test_plan_lower("f32[8,512,512]", "f32[512,8,512]", "2,0,1", &problem);
   rlo_problem asked = problem;
-  ck_assert_int_eq(plan_in("tile", NULL), RLO_OK);
+  expect_ok(plan_in("tile", NULL));
   fastest_strides(strides);
   ck_assert_int_eq(strides[0], 128);
   problem = asked;
-  ck_assert_int_eq(plan_in("tile", "output order"), RLO_OK);
+  expect_ok(plan_in("tile", "output order"));
   fastest_strides(strides);
   ck_assert_int_eq(strides[1], 256);
   ck_assert_ptr_nonnull(strstr(launch.parameters, "output order"));
   /* The source's order has an axis between those of the plane. */
   test_plan_lower("f32[1024,4,1024]", "f32[1024,4,1024]{0,1,2}", NULL, &problem);
-  ck_assert_int_eq(plan_in("tile", "plane order"), RLO_OK);
+  expect_ok(plan_in("tile", "plane order"));
   fastest_strides(strides);
   ck_assert_int_eq(strides[0], 128);
   int32_t num_axes = (int32_t)launch.numbers[launch.arguments[6].first];
@@ -116,16 +116,16 @@ static int64_t defined(const char *name) {
 RLO_TEST(test_schedule__turns_the_knobs_of_gpus) {
   device = test_plan_gpu();
   lower_plane();
-  ck_assert_int_eq(plan_in("tile", "half tiles"), RLO_OK);
+  expect_ok(plan_in("tile", "half tiles"));
   ck_assert_int_eq(defined("RLO_TILE_A"), 32);
   ck_assert_int_eq(defined("RLO_TILE_B"), 32);
   lower_plane();
-  ck_assert_int_eq(plan_in("tile", "groups of 128"), RLO_OK);
+  expect_ok(plan_in("tile", "groups of 128"));
   ck_assert_int_eq(defined("RLO_LOCAL"), 128);
   ck_assert_uint_eq(launch.local_size[0], 128);
   ck_assert_int_eq(defined("RLO_TILE_A"), 64);
   lower_plane();
-  ck_assert_int_eq(plan_in("tile", "diagonal order"), RLO_OK);
+  expect_ok(plan_in("tile", "diagonal order"));
   ck_assert_int_eq(defined("RLO_DIAGONAL"), 1);
 }
 
@@ -136,7 +136,7 @@ RLO_TEST(test_schedule__orders_groups_of_gpus) {
     int64_t strides[2];
     /* The axis beside the plane is between those of it, on both sides. */
     test_plan_lower("f32[1024,8,1024]", "f32[1024,8,1024]{0,1,2}", NULL, &problem);
-    ck_assert_int_eq(plan_in("tile", orders[n]), RLO_OK);
+    expect_ok(plan_in("tile", orders[n]));
     fastest_strides(strides);
     ck_assert_int_eq(strides[n == 0 ? 1 : 0], 64);
     int64_t extent = launch.numbers[launch.arguments[7].first];
@@ -151,7 +151,7 @@ RLO_TEST(test_schedule__candidates_begin_with_the_plan_and_differ) {
   list(NULL);
   ck_assert_int_ge(num_candidates, 12);
   ck_assert_str_eq(candidates[0].schedule->name, "default");
-  ck_assert_int_eq(plan_in(NULL, NULL), RLO_OK);
+  expect_ok(plan_in(NULL, NULL));
   ck_assert(rlo__launch_equal(&candidates[0].launch, &launch));
   for (int32_t n = 0; n < num_candidates; ++n) {
     for (int32_t k = 0; k < n; ++k) {
@@ -160,7 +160,7 @@ RLO_TEST(test_schedule__candidates_begin_with_the_plan_and_differ) {
                     candidates[k].schedule->name);
     }
     /* Forced by name, each is what was listed. */
-    ck_assert_int_eq(plan_in(candidates[n].family->name, candidates[n].schedule->name), RLO_OK);
+    expect_ok(plan_in(candidates[n].family->name, candidates[n].schedule->name));
     ck_assert(rlo__launch_equal(&candidates[n].launch, &launch));
   }
 }

@@ -192,7 +192,7 @@ RLO_TEST(test_service__states) {
   test_gate_await(&gate, 1);
   transpose_job_submit(&second, service);
   ck_assert_int_eq(transpose_job_info(&first).state, RLO_JOB_RUNNING);
-  ck_assert_int_eq(transpose_job_info(&first).status, RLO_OK);
+  expect_ok(transpose_job_info(&first).status);
   ck_assert(transpose_job_info(&first).seconds_left < 0);
   expect_refusal(rlo_job_result(first.job), RLO_INVALID_ARGUMENT, "the job has not ended");
   bool has_ended = true;

@@ -225,9 +225,8 @@ RLO_TEST(test_service_journal__devices_with_less_memory) {
   setting.limits.copies = true;
   setting.limits.num_lanes = 1;
   setting.limits.options.device_memory_bytes = 1 << 20;
-  ck_assert_int_eq(rlo__job_plan_make(&problem, &setting, &plan), RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "bytes on a device; the budget is 1048576"));
+  expect_refusal_with(rlo__job_plan_make(&problem, &setting, &plan), RLO_INVALID_ARGUMENT,
+                      "bytes on a device; the budget is 1048576");
 }
 
 /* ----------------------------------------------------------------- refusals */

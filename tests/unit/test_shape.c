@@ -9,21 +9,20 @@
 #include "support/suite.h"
 
 static rlo_shape make(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
-  rlo_shape shape;
-  ck_assert_int_eq(rlo_shape_make(dtype, dims, rank, &shape), RLO_OK);
+  rlo_shape shape = test_shape_make(dtype, dims, rank);
   return shape;
 }
 
 static rlo_shape make_with(rlo_dtype dtype, const int64_t *dims, int32_t rank,
                            const rlo_layout *layout) {
   rlo_shape shape;
-  ck_assert_int_eq(rlo_shape_make_with_layout(dtype, dims, rank, layout, &shape), RLO_OK);
+  expect_ok(rlo_shape_make_with_layout(dtype, dims, rank, layout, &shape));
   return shape;
 }
 
 static rlo_shape_extent measure(const rlo_shape *shape) {
   rlo_shape_extent extent;
-  ck_assert_int_eq(rlo_shape_measure(shape, &extent), RLO_OK);
+  expect_ok(rlo_shape_measure(shape, &extent));
   return extent;
 }
 
@@ -81,8 +80,8 @@ RLO_TEST(test_shape__packs_tiled_small_elements) {
   rlo_layout layout = rlo_layout_row_major(2);
 
   layout.element_size_bits = 4;
-  ck_assert_int_eq(rlo_layout_add_tile(&layout, outer, 2), RLO_OK);
-  ck_assert_int_eq(rlo_layout_add_tile(&layout, inner, 2), RLO_OK);
+  expect_ok(rlo_layout_add_tile(&layout, outer, 2));
+  expect_ok(rlo_layout_add_tile(&layout, inner, 2));
   rlo_shape shape = make_with(RLO_DTYPE_S4, dims, 2, &layout);
   rlo_shape_extent extent = measure(&shape);
   ck_assert_int_eq(extent.physical_bytes, 28311552);
@@ -219,7 +218,7 @@ static void expect_physical_dims(const rlo_shape *shape, const int64_t *expected
   int64_t dims[64];
   int32_t found;
 
-  ck_assert_int_eq(rlo_shape_physical_dims(shape, dims, 64, &found), RLO_OK);
+  expect_ok(rlo_shape_physical_dims(shape, dims, 64, &found));
   ck_assert_int_eq(found, count);
   for (int32_t p = 0; p < count; ++p) {
     ck_assert_int_eq(dims[p], expected[p]);
@@ -242,7 +241,7 @@ RLO_TEST(test_shape__gives_physical_dims) {
   static const int64_t padded[] = {7, 4};
   expect_physical_dims(&shape, padded, 2);
 
-  ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, 2), RLO_OK);
+  expect_ok(rlo_layout_add_tile(&layout, tile, 2));
   layout.tail_alignment_elems = 1000;
   shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
   static const int64_t tiled[] = {4, 2, 2, 2};
@@ -250,7 +249,7 @@ RLO_TEST(test_shape__gives_physical_dims) {
 
   static const int64_t one_dim[] = {8};
   layout = rlo_layout_row_major(1);
-  ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, 2), RLO_OK);
+  expect_ok(rlo_layout_add_tile(&layout, tile, 2));
   shape = make_with(RLO_DTYPE_F32, one_dim, 1, &layout);
   static const int64_t extended[] = {1, 4, 2, 2};
   expect_physical_dims(&shape, extended, 4);
@@ -321,7 +320,7 @@ RLO_TEST(test_shape__knows_the_fill) {
     bool is_known = !rows[i].is_known;
     memset(out, 0xaa, sizeof out);
     shape.layout.fill = rows[i].fill;
-    ck_assert_int_eq(rlo_shape_fill_bits(&shape, out, &is_known), RLO_OK);
+    expect_ok(rlo_shape_fill_bits(&shape, out, &is_known));
     ck_assert_int_eq(is_known, rows[i].is_known);
     ck_assert_mem_eq(out, rows[i].bits, 16);
   }
@@ -338,10 +337,10 @@ RLO_TEST(test_shape__bounded_dynamic_dimensions_have_the_sizes_of_the_bounds) {
   static const bool is_dynamic[] = {true, false, true};
   rlo_shape shape;
 
-  ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, is_dynamic, 3, &shape), RLO_OK);
+  expect_ok(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, is_dynamic, 3, &shape));
   ck_assert(shape.is_dynamic[0] && !shape.is_dynamic[1] && shape.is_dynamic[2]);
   ck_assert(!rlo_shape_is_unbounded(&shape));
-  ck_assert_int_eq(rlo_shape_validate(&shape), RLO_OK);
+  expect_ok(rlo_shape_validate(&shape));
   ck_assert_int_eq(measure(&shape).bytes, 23 * 44 * 55 * 4);
 }
 
@@ -354,14 +353,13 @@ RLO_TEST(test_shape__unbounded_dimensions_have_no_sizes) {
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape), RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, none, 2, &shape),
                    RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, NULL, 2, &shape), RLO_OK);
+  expect_ok(rlo_shape_make_dynamic(RLO_DTYPE_F32, dims, NULL, 2, &shape));
   ck_assert(rlo_shape_is_unbounded(&shape));
   ck_assert(shape.is_dynamic[0] && !shape.is_dynamic[1]);
-  ck_assert_int_eq(rlo_shape_validate_unbounded(&shape), RLO_OK);
-  ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "dimension 0 has no bound; only a bounded array has sizes "
-                   "and positions");
+  expect_ok(rlo_shape_validate_unbounded(&shape));
+  expect_refusal(rlo_shape_measure(&shape, &extent), RLO_UNSUPPORTED,
+                 "dimension 0 has no bound; only a bounded array has sizes "
+                 "and positions");
   rlo_shape static_shape = shape;
   static_shape.is_dynamic[0] = false;
   ck_assert(!rlo_shape_equal(&shape, &static_shape));

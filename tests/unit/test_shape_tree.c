@@ -4,7 +4,9 @@
 
 #include "base/alloc.h"
 #include "relayout/text.h"
+#include "support/expect.h"
 #include "support/random_tree.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 static rlo_shape_tree *parsed(const char *text) {
@@ -33,16 +35,15 @@ RLO_TIMEOUT(120);
 
 RLO_TEST(test_shape_tree__makes_every_kind) {
   static const int64_t dims[] = {2, 3};
-  rlo_shape shape;
   rlo_shape_tree *parts[5];
   rlo_shape_tree *tree = NULL;
 
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape), RLO_OK);
-  ck_assert_int_eq(rlo_shape_tree_make_array(&shape, &parts[0]), RLO_OK);
-  ck_assert_int_eq(rlo_shape_tree_make_buffer(&shape, &parts[1]), RLO_OK);
-  ck_assert_int_eq(rlo_shape_tree_make_token(&parts[2]), RLO_OK);
-  ck_assert_int_eq(rlo_shape_tree_make_opaque(&parts[3]), RLO_OK);
-  ck_assert_int_eq(rlo_shape_tree_make_nil(&parts[4]), RLO_OK);
+  rlo_shape shape = test_shape_make(RLO_DTYPE_F32, dims, 2);
+  expect_ok(rlo_shape_tree_make_array(&shape, &parts[0]));
+  expect_ok(rlo_shape_tree_make_buffer(&shape, &parts[1]));
+  expect_ok(rlo_shape_tree_make_token(&parts[2]));
+  expect_ok(rlo_shape_tree_make_opaque(&parts[3]));
+  expect_ok(rlo_shape_tree_make_nil(&parts[4]));
   static const rlo_shape_kind kinds[] = {RLO_SHAPE_KIND_ARRAY, RLO_SHAPE_KIND_BUFFER,
                                          RLO_SHAPE_KIND_TOKEN, RLO_SHAPE_KIND_OPAQUE,
                                          RLO_SHAPE_KIND_TUPLE};
@@ -54,8 +55,7 @@ RLO_TEST(test_shape_tree__makes_every_kind) {
     ck_assert(rlo_shape_tree_is_empty_tuple(parts[i]) == (i == 4));
     ck_assert(!rlo_shape_tree_is_nested_tuple(parts[i]));
   }
-  ck_assert_int_eq(rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)parts, 5, &tree),
-                   RLO_OK);
+  expect_ok(rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)parts, 5, &tree));
   for (int i = 0; i < 5; ++i) {
     rlo_shape_tree_release(parts[i]);
   }
@@ -75,8 +75,8 @@ RLO_TEST(test_shape_tree__refuses_what_is_no_shape) {
   ck_assert_ptr_null(tree);
   ck_assert_int_eq(rlo_shape_tree_make_buffer(&shape, &tree), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, 1, &tree), RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_shape_tree_make_tuple(NULL, -1, &tree), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "a tuple cannot have -1 elements");
+  expect_refusal(rlo_shape_tree_make_tuple(NULL, -1, &tree), RLO_INVALID_ARGUMENT,
+                 "a tuple cannot have -1 elements");
   rlo_shape_tree_release(kept);
   rlo_shape_tree_release(NULL);
   ck_assert_ptr_null(rlo_shape_tree_retain(NULL));
@@ -96,18 +96,17 @@ RLO_TEST(test_shape_tree__counts_references) {
 RLO_TEST(test_shape_tree__bounds_depth_and_number) {
   rlo_shape_tree *tree = NULL;
   rlo_shape_tree *outer = NULL;
-  ck_assert_int_eq(rlo_shape_tree_make_nil(&tree), RLO_OK);
+  expect_ok(rlo_shape_tree_make_nil(&tree));
   for (int i = 0; i < RLO_SHAPE_TREE_MAX_DEPTH; ++i) {
     const rlo_shape_tree *elements[] = {tree};
-    ck_assert_int_eq(rlo_shape_tree_make_tuple(elements, 1, &outer), RLO_OK);
+    expect_ok(rlo_shape_tree_make_tuple(elements, 1, &outer));
     rlo_shape_tree_release(tree);
     tree = outer;
   }
   ck_assert_int_eq(rlo_shape_tree_depth(tree), RLO_SHAPE_TREE_MAX_DEPTH);
   const rlo_shape_tree *one[] = {tree};
-  ck_assert_int_eq(rlo_shape_tree_make_tuple(one, 1, &outer), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "257 tuples inside one another are beyond the limit of 256");
+  expect_refusal(rlo_shape_tree_make_tuple(one, 1, &outer), RLO_UNSUPPORTED,
+                 "257 tuples inside one another are beyond the limit of 256");
   rlo_shape_tree_release(tree);
 
   /* 2^15 tokens and their tuple, twice, leave no room for the root. */
@@ -116,17 +115,16 @@ RLO_TEST(test_shape_tree__bounds_depth_and_number) {
   rlo_shape_tree *token = NULL;
   const rlo_shape_tree **elements = malloc(MANY * sizeof *elements);
   ck_assert_ptr_nonnull(elements);
-  ck_assert_int_eq(rlo_shape_tree_make_token(&token), RLO_OK);
+  expect_ok(rlo_shape_tree_make_token(&token));
   for (int i = 0; i < MANY; ++i) {
     elements[i] = token;
   }
-  ck_assert_int_eq(rlo_shape_tree_make_tuple(elements, MANY, &tree), RLO_OK);
+  expect_ok(rlo_shape_tree_make_tuple(elements, MANY, &tree));
   ck_assert_int_eq(rlo_shape_tree_leaf_count(tree), MANY);
   const rlo_shape_tree *two[] = {tree, tree};
-  ck_assert_int_eq(rlo_shape_tree_make_tuple(two, 2, &outer), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "65539 tuples and leaves in one tree are beyond the limit "
-                   "of 65536");
+  expect_refusal(rlo_shape_tree_make_tuple(two, 2, &outer), RLO_UNSUPPORTED,
+                 "65539 tuples and leaves in one tree are beyond the limit "
+                 "of 65536");
   ck_assert_ptr_null(outer);
   free(elements);
   rlo_shape_tree_release(token);
@@ -139,30 +137,29 @@ RLO_TEST(test_shape_tree__edits_tuples) {
   rlo_shape_tree *element = parsed("(u8[], opaque[])");
   rlo_shape_tree *result = NULL;
 
-  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(tuple, element, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_append_to_tuple(tuple, element, &result));
   expect_tree(result, "(f32[], (s8[], token[]), (), (u8[], opaque[]))");
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 0, element, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_update_tuple(tuple, 0, element, &result));
   expect_tree(result, "((u8[], opaque[]), (s8[], token[]), ())");
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 2, element, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_update_tuple(tuple, 2, element, &result));
   expect_tree(result, "(f32[], (s8[], token[]), (u8[], opaque[]))");
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 1, 3, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_slice_tuple(tuple, 1, 3, &result));
   expect_tree(result, "((s8[], token[]), ())");
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 0, 3, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_slice_tuple(tuple, 0, 3, &result));
   expect_tree(result, "(f32[], (s8[], token[]), ())");
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 3, 3, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_slice_tuple(tuple, 3, 3, &result));
   expect_tree(result, "()");
 
-  ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, 3, element, &result), RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message, "element 3 is outside of a tuple with 3");
+  expect_refusal(rlo_shape_tree_update_tuple(tuple, 3, element, &result), RLO_OUT_OF_RANGE,
+                 "element 3 is outside of a tuple with 3");
   ck_assert_int_eq(rlo_shape_tree_update_tuple(tuple, -1, element, &result), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 2, 1, &result), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, -1, 1, &result), RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_shape_tree_slice_tuple(tuple, 0, 4, &result), RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the elements from 0 to 4 are no part of a tuple with 3");
+  expect_refusal(rlo_shape_tree_slice_tuple(tuple, 0, 4, &result), RLO_OUT_OF_RANGE,
+                 "the elements from 0 to 4 are no part of a tuple with 3");
   rlo_shape_tree *leaf = parsed("f32[]");
-  ck_assert_int_eq(rlo_shape_tree_append_to_tuple(leaf, element, &result), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "the root is no tuple");
+  expect_refusal(rlo_shape_tree_append_to_tuple(leaf, element, &result), RLO_INVALID_ARGUMENT,
+                 "the root is no tuple");
   ck_assert_int_eq(rlo_shape_tree_update_tuple(leaf, 0, element, &result), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_shape_tree_slice_tuple(leaf, 0, 0, &result), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(result);
@@ -176,11 +173,11 @@ RLO_TEST(test_shape_tree__flattens) {
   rlo_shape_tree *tree = parsed(nested);
   rlo_shape_tree *flat = NULL;
 
-  ck_assert_int_eq(rlo_shape_tree_flatten(tree, &flat), RLO_OK);
+  expect_ok(rlo_shape_tree_flatten(tree, &flat));
   expect_tree(flat, "(f32[2]{0}, token[], b(s8[3]{0}), opaque[], s32[])");
   rlo_shape_tree_release(tree);
   tree = parsed("f32[]");
-  ck_assert_int_eq(rlo_shape_tree_flatten(tree, &flat), RLO_OK);
+  expect_ok(rlo_shape_tree_flatten(tree, &flat));
   expect_tree(flat, "(f32[])");
   rlo_shape_tree_release(tree);
   expect_nothing_alive();
@@ -211,7 +208,7 @@ RLO_TEST(test_shape_tree__follows_paths) {
     int32_t count = places[i].count;
     rlo_shape_tree *part = NULL;
     ck_assert(rlo_shape_tree_index_is_valid(tree, index, count));
-    ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, index, count, &part), RLO_OK);
+    expect_ok(rlo_shape_tree_get_subshape(tree, index, count, &part));
     rlo_shape_kind kind = rlo_shape_tree_kind(part);
     ck_assert(rlo_shape_tree_is_leaf_index(tree, index, count) == (kind != RLO_SHAPE_KIND_TUPLE));
     bool has_shape = kind == RLO_SHAPE_KIND_ARRAY || kind == RLO_SHAPE_KIND_BUFFER;
@@ -224,11 +221,11 @@ RLO_TEST(test_shape_tree__follows_paths) {
   ck_assert_int_eq(rlo_shape_tree_depth(tree), 3);
 
   static const int64_t buffer[] = {1, 1, 0};
-  ck_assert_int_eq(rlo_shape_tree_get_array(tree, buffer, 3, &shape), RLO_OK);
+  expect_ok(rlo_shape_tree_get_array(tree, buffer, 3, &shape));
   ck_assert_int_eq(shape.dtype, RLO_DTYPE_S8);
   ck_assert_int_eq(shape.dims[0], 3);
-  ck_assert_int_eq(rlo_shape_tree_get_array(tree, buffer, 2, &shape), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "subshape {1,1}: a tuple is no array");
+  expect_refusal(rlo_shape_tree_get_array(tree, buffer, 2, &shape), RLO_INVALID_ARGUMENT,
+                 "subshape {1,1}: a tuple is no array");
   rlo_shape_tree_release(tree);
   expect_nothing_alive();
 }
@@ -293,7 +290,7 @@ RLO_TEST(test_shape_tree__maps_arrays) {
   rlo_shape_tree *result = NULL;
   rlo_shape_tree *tree = parsed("(f32[2,3], (token[], (b(s8[3,4])), ()), opaque[], (s32[]))");
 
-  ck_assert_int_eq(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result));
   ck_assert_int_eq(calls, 3);
   expect_tree(result, "(f32[2,3]{0,1}, (token[], (b(s8[3,4]{0,1})), ()), opaque[], (s32[]))");
   rlo_shape_tree_release(tree);
@@ -304,9 +301,8 @@ RLO_TEST(test_shape_tree__maps_arrays) {
   ck_assert_ptr_null(result);
   rlo_shape_tree_release(tree);
   tree = parsed("(f32[2], (u64[2]))");
-  ck_assert_int_eq(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
-                   RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "subshape {1,0}: dimension 0 of size -1 is negative");
+  expect_refusal(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
+                 RLO_INVALID_ARGUMENT, "subshape {1,0}: dimension 0 of size -1 is negative");
   rlo_shape_tree_release(tree);
   expect_nothing_alive();
 }
@@ -316,23 +312,22 @@ RLO_TEST(test_shape_tree__copies_layouts) {
   rlo_shape_tree *to = parsed("(s16[4,5], (s8[], token[]))");
   rlo_shape_tree *result = NULL;
 
-  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_OK);
+  expect_ok(rlo_shape_tree_copy_layouts(from, to, &result));
   expect_tree(result, "(s16[4,5]{0,1:T(2)}, (s8[], token[]))");
   rlo_shape_tree_release(to);
 
   to = parsed("(s16[4,5], (s8[4], token[]))");
-  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "subshape {1,0}: the layout of rank 0 is not for an array "
-                   "of rank 1");
+  expect_refusal(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT,
+                 "subshape {1,0}: the layout of rank 0 is not for an array "
+                 "of rank 1");
   rlo_shape_tree_release(to);
   to = parsed("(s16[4,5], (s8[], opaque[]))");
-  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "subshape {1,1}: the trees differ in structure here");
+  expect_refusal(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT,
+                 "subshape {1,1}: the trees differ in structure here");
   rlo_shape_tree_release(to);
   to = parsed("(s16[4,5], (s8[], token[]), token[])");
-  ck_assert_int_eq(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "the trees differ in structure here");
+  expect_refusal(rlo_shape_tree_copy_layouts(from, to, &result), RLO_INVALID_ARGUMENT,
+                 "the trees differ in structure here");
   rlo_shape_tree_release(to);
   rlo_shape_tree_release(from);
   expect_nothing_alive();
@@ -347,13 +342,13 @@ RLO_TEST(test_shape_tree__is_the_tuple_of_its_elements) {
     int64_t count = rlo_shape_tree_tuple_element_count(tree);
     if (rlo_shape_tree_kind(tree) == RLO_SHAPE_KIND_TUPLE) {
       rlo_shape_tree *back = NULL;
-      ck_assert_int_eq(rlo_shape_tree_make_nil(&back), RLO_OK);
+      expect_ok(rlo_shape_tree_make_nil(&back));
       int64_t leaves = 0;
       for (int64_t i = 0; i < count; ++i) {
         rlo_shape_tree *element = NULL;
         rlo_shape_tree *longer = NULL;
-        ck_assert_int_eq(rlo_shape_tree_get_subshape(tree, &i, 1, &element), RLO_OK);
-        ck_assert_int_eq(rlo_shape_tree_append_to_tuple(back, element, &longer), RLO_OK);
+        expect_ok(rlo_shape_tree_get_subshape(tree, &i, 1, &element));
+        expect_ok(rlo_shape_tree_append_to_tuple(back, element, &longer));
         leaves += rlo_shape_tree_leaf_count(element);
         rlo_shape_tree_release(element);
         rlo_shape_tree_release(back);
@@ -407,7 +402,7 @@ RLO_TEST(test_shape_tree__survives_every_failed_allocation) {
     rlo__alloc_set_fault(0, false);
     ck_assert_int_eq(rlo__alloc_live_count(), alive);
   }
-  ck_assert_int_eq(status, RLO_OK);
+  expect_ok(status);
   ck_assert_int_gt(nth, 8);
   rlo_shape_tree_release(tree);
 }

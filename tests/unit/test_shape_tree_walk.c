@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "relayout/text.h"
 #include "relayout/xla/layout_util.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 static rlo_shape_tree *parsed(const char *text) {
@@ -43,13 +44,13 @@ RLO_TEST(test_shape_tree_walk__walks_in_every_order) {
   rlo_shape_tree *tree = parsed(nested);
   char text[256] = "";
 
-  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_PRE_ORDER, note, text), RLO_OK);
+  expect_ok(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_PRE_ORDER, note, text));
   ck_assert_str_eq(text, "{}/4{0}f32{1}/2{1,0}{1,1}/2{1,1,0}s8{1,1,1}/0{2}{3}s32");
   strcpy(text, "");
-  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text), RLO_OK);
+  expect_ok(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text));
   ck_assert_str_eq(text, "{0}f32{1,0}{1,1,0}s8{1,1,1}/0{1,1}/2{1}/2{2}{3}s32{}/4");
   strcpy(text, "");
-  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text), RLO_OK);
+  expect_ok(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text));
   ck_assert_str_eq(text, "{0}f32{1,0}{1,1,0}s8{2}{3}s32");
   strcpy(text, "!");
   ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text),
@@ -61,8 +62,8 @@ RLO_TEST(test_shape_tree_walk__walks_in_every_order) {
 
   tree = parsed("()");
   strcpy(text, "");
-  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text), RLO_OK);
-  ck_assert_int_eq(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text), RLO_OK);
+  expect_ok(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_POST_ORDER, note, text));
+  expect_ok(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, note, text));
   ck_assert_str_eq(text, "{}/0");
   rlo_shape_tree_release(tree);
   expect_nothing_alive();
@@ -134,7 +135,7 @@ RLO_TEST(test_shape_tree_walk__measures) {
   rlo_shape_tree *tree =
       parsed("(f32[10,20]{1,0:T(8,128)}, token[], (b(s4[3]{0:E(4)}), s64[0]), f64[])");
 
-  ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_OK);
+  expect_ok(rlo_shape_tree_measure(tree, &extent));
   ck_assert_int_eq(extent.arrays, 4);
   ck_assert_int_eq(extent.elements, 200 + 3 + 0 + 1);
   ck_assert_int_eq(extent.bytes, 800 + 2 + 0 + 8);
@@ -143,9 +144,8 @@ RLO_TEST(test_shape_tree_walk__measures) {
 
   rlo_shape_tree_extent before = extent;
   tree = parsed("(f32[2], (token[], opaque[]))");
-  ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "subshape {1,1}: the size of an opaque value is unknown");
+  expect_refusal(rlo_shape_tree_measure(tree, &extent), RLO_UNSUPPORTED,
+                 "subshape {1,1}: the size of an opaque value is unknown");
   rlo_shape_tree_release(tree);
   tree = parsed("(f32[2], f32[?])");
   ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_UNSUPPORTED);
@@ -157,10 +157,9 @@ RLO_TEST(test_shape_tree_walk__measures) {
   }
   strcat(text, ")");
   tree = parsed(text);
-  ck_assert_int_eq(rlo_shape_tree_measure(tree, &extent), RLO_OVERFLOW);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "subshape {8}: the sizes of all arrays up to this one do "
-                   "not fit 64 bits");
+  expect_refusal(rlo_shape_tree_measure(tree, &extent), RLO_OVERFLOW,
+                 "subshape {8}: the sizes of all arrays up to this one do "
+                 "not fit 64 bits");
   rlo_shape_tree_release(tree);
   ck_assert_mem_eq(&extent, &before, sizeof extent);
   expect_nothing_alive();

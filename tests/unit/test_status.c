@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "relayout/version.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 RLO_TEST(test_status__names_every_status) {
@@ -42,7 +43,7 @@ RLO_TEST(test_status__names_a_stranger_unknown) {
 
 RLO_TEST(test_status__a_fresh_record_has_no_null) {
   const rlo_error *e = rlo_error_last();
-  ck_assert_int_eq(e->status, RLO_OK);
+  expect_ok(e->status);
   ck_assert_str_eq(e->message, "");
   ck_assert_str_eq(e->cl_call, "");
   ck_assert_str_eq(e->build_log, "");
@@ -52,8 +53,7 @@ RLO_TEST(test_status__a_fresh_record_has_no_null) {
 RLO_TEST(test_status__keeps_the_words) {
   rlo_status status = RLO_FAIL(RLO_OUT_OF_RANGE, "index %d is beyond dimension %d", 7, 5);
   ck_assert_int_eq(status, RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(rlo_error_last()->status, RLO_OUT_OF_RANGE);
-  ck_assert_str_eq(rlo_error_last()->message, "index 7 is beyond dimension 5");
+  expect_refusal(rlo_error_last()->status, RLO_OUT_OF_RANGE, "index 7 is beyond dimension 5");
 }
 
 RLO_TEST(test_status__cuts_long_words) {
@@ -66,9 +66,8 @@ RLO_TEST(test_status__cuts_long_words) {
 
 RLO_TEST(test_status__may_quote_the_message_before) {
   ck_assert_int_eq(RLO_FAIL(RLO_IO, "disk full"), RLO_IO);
-  ck_assert_int_eq(RLO_FAIL(RLO_DATA_LOSS, "no result: %s", rlo_error_last()->message),
-                   RLO_DATA_LOSS);
-  ck_assert_str_eq(rlo_error_last()->message, "no result: disk full");
+  expect_refusal(RLO_FAIL(RLO_DATA_LOSS, "no result: %s", rlo_error_last()->message), RLO_DATA_LOSS,
+                 "no result: disk full");
 }
 
 RLO_TEST(test_status__names_the_cl_call) {
@@ -104,9 +103,9 @@ RLO_TEST(test_status__cuts_a_long_build_log) {
 
 RLO_TEST(test_status__prefix_goes_in_front) {
   ck_assert_int_eq(RLO_FAIL(RLO_PARSE, "a digit is missing"), RLO_PARSE);
-  ck_assert_int_eq(rlo__status_prefix(RLO_PARSE, "operand %d: ", 2), RLO_PARSE);
-  ck_assert_str_eq(rlo_error_last()->message, "operand 2: a digit is missing");
-  ck_assert_int_eq(rlo__status_prefix(RLO_OK, "operand %d: ", 3), RLO_OK);
+  expect_refusal(rlo__status_prefix(RLO_PARSE, "operand %d: ", 2), RLO_PARSE,
+                 "operand 2: a digit is missing");
+  expect_ok(rlo__status_prefix(RLO_OK, "operand %d: ", 3));
   ck_assert_str_eq(rlo_error_last()->message, "operand 2: a digit is missing");
   char words[2000];
   memset(words, 'x', sizeof words);
@@ -118,7 +117,7 @@ RLO_TEST(test_status__prefix_goes_in_front) {
 static int num_calls;
 
 static rlo_status callback(rlo_status status, const char *message) {
-  ck_assert_int_eq(rlo_error_last()->status, RLO_OK);
+  expect_ok(rlo_error_last()->status);
   ck_assert_str_eq(rlo_error_last()->message, "");
   ++num_calls;
   return message != NULL ? rlo_error_set(status, "%s", message) : status;
@@ -136,12 +135,12 @@ RLO_TEST(test_status__callback_keeps_or_makes_a_message) {
   ck_assert_int_eq(num_calls, 1);
   ck_assert_str_eq(rlo_error_last()->message, "no disk");
   ck_assert_int_eq(RLO__CALLBACK(callback(RLO_IO, NULL), "function '%s'", "f"), RLO_IO);
-  ck_assert_int_eq(rlo_error_last()->status, RLO_IO);
-  ck_assert_str_eq(rlo_error_last()->message, "function 'f' failed with RLO_IO and no message");
-  ck_assert_int_eq(RLO__CALLBACK(callback_with_stale_record(), "f"), RLO_PARSE);
-  ck_assert_str_eq(rlo_error_last()->message, "f failed with RLO_PARSE and no message");
-  ck_assert_int_eq(RLO__CALLBACK(callback(RLO_OK, NULL), "f"), RLO_OK);
-  ck_assert_int_eq(rlo_error_last()->status, RLO_OK);
+  expect_refusal(rlo_error_last()->status, RLO_IO,
+                 "function 'f' failed with RLO_IO and no message");
+  expect_refusal(RLO__CALLBACK(callback_with_stale_record(), "f"), RLO_PARSE,
+                 "f failed with RLO_PARSE and no message");
+  expect_ok(RLO__CALLBACK(callback(RLO_OK, NULL), "f"));
+  expect_ok(rlo_error_last()->status);
   ck_assert_str_eq(rlo_error_last()->message, "");
 }
 
@@ -161,11 +160,11 @@ fail:
 }
 
 RLO_TEST(test_status__try_passes_on_the_first_failure) {
-  ck_assert_int_eq(try_twice(RLO_OK, RLO_OK), RLO_OK);
+  expect_ok(try_twice(RLO_OK, RLO_OK));
   ck_assert_int_eq(try_twice(RLO_IO, RLO_PARSE), RLO_IO);
   ck_assert_int_eq(try_twice(RLO_OK, RLO_PARSE), RLO_PARSE);
   int cleanups = 0;
-  ck_assert_int_eq(try_with_cleanup(RLO_OK, &cleanups), RLO_OK);
+  expect_ok(try_with_cleanup(RLO_OK, &cleanups));
   ck_assert_int_eq(cleanups, 0);
   ck_assert_int_eq(try_with_cleanup(RLO_IO, &cleanups), RLO_IO);
   ck_assert_int_eq(cleanups, 1);

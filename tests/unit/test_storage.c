@@ -68,8 +68,8 @@ RLO_TEST(test_storage__memory_that_cannot_be) {
   expect_refusal(rlo_storage_from_memory(NULL, 3, &storage), RLO_INVALID_ARGUMENT,
                  "'memory' is NULL, but its length is 3");
   ck_assert_ptr_null(storage);
-  ck_assert_int_eq(rlo_storage_from_memory(memory, -1, &storage), RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "-1 bytes"));
+  expect_refusal_with(rlo_storage_from_memory(memory, -1, &storage), RLO_INVALID_ARGUMENT,
+                      "-1 bytes");
   ck_assert_int_eq(rlo_storage_from_const_memory(NULL, 1, &storage), RLO_INVALID_ARGUMENT);
   expect_refusal(rlo_storage_from_memory(memory, 1, NULL), RLO_INVALID_ARGUMENT,
                  "'out_storage' is NULL");

@@ -94,7 +94,7 @@ static void run_threads(rlo_storage *storage, int64_t reads_of_lattice) {
   }
   for (int i = 0; i < NUM_THREADS; ++i) {
     rlo__thread_join(&threads[i]);
-    ck_assert_int_eq(writers[i].status, RLO_OK);
+    expect_ok(writers[i].status);
   }
   static char whole[BYTES];
   expect_ok(rlo__storage_read(storage, 0, BYTES, whole));
@@ -186,7 +186,7 @@ RLO_TEST(test_storage_threads__past_the_page_cache) {
     }
     for (int i = 0; i < NUM_THREADS; ++i) {
       rlo__thread_join(&threads[i]);
-      ck_assert_int_eq(writers[i].status, RLO_OK);
+      expect_ok(writers[i].status);
     }
     static char whole[NUM_LONG_RUNS * LONG_RUN];
     ck_assert_int_eq(pread(fd, whole, sizeof whole, 3), bytes);

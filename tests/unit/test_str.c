@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 RLO_TEST(test_str__fits_a_buffer) {
@@ -17,7 +18,7 @@ RLO_TEST(test_str__fits_a_buffer) {
   ck_assert_str_eq(buffer, "dims 2,3!");
   ck_assert_uint_eq(s.length, 9);
   ck_assert(!rlo__str_is_cut(&s));
-  ck_assert_int_eq(rlo__str_status(&s), RLO_OK);
+  expect_ok(rlo__str_status(&s));
 }
 
 RLO_TEST(test_str__refuses_with_a_reason_or_without) {
@@ -59,7 +60,7 @@ RLO_TEST(test_str__grows) {
     rlo__str_append(&s, "x");
   }
   ck_assert_uint_eq(s.length, 5000);
-  ck_assert_int_eq(rlo__str_status(&s), RLO_OK);
+  expect_ok(rlo__str_status(&s));
   for (int i = 0; i < 1000; ++i) {
     ck_assert_int_eq(atoi(rlo__str_text(&s) + 5 * i), i);
     ck_assert_int_eq(rlo__str_text(&s)[5 * i + 4], 'x');
@@ -74,11 +75,11 @@ RLO_TEST(test_str__grows) {
 RLO_TEST(test_str__take_hands_the_text_out) {
   rlo__str s = rlo__str_growing();
   char *text = NULL;
-  ck_assert_int_eq(rlo__str_take(&s, &text), RLO_OK);
+  expect_ok(rlo__str_take(&s, &text));
   ck_assert_str_eq(text, "");
   rlo__free(text);
   rlo__str_append(&s, "again");
-  ck_assert_int_eq(rlo__str_take(&s, &text), RLO_OK);
+  expect_ok(rlo__str_take(&s, &text));
   ck_assert_str_eq(text, "again");
   ck_assert_str_eq(rlo__str_text(&s), "");
   rlo__free(text);

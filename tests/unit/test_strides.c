@@ -6,7 +6,9 @@
 #include "relayout/index.h"
 #include "relayout/text.h"
 #include "relayout/xla/layout_util.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 #define ALL     RLO_AVAILABLE_ALL
@@ -62,9 +64,8 @@ RLO_TABLE_TEST(test_strides__recognises, recognised) {
   const int32_t rank = recognised[_i].rank;
   rlo_layout layout;
   int64_t lowest = 99;
-  ck_assert_int_eq(rlo_layout_from_strides(recognised[_i].dims, recognised[_i].strides, rank,
-                                           recognised[_i].available, &layout, &lowest),
-                   RLO_OK);
+  expect_ok(rlo_layout_from_strides(recognised[_i].dims, recognised[_i].strides, rank,
+                                    recognised[_i].available, &layout, &lowest));
   char text[256];
   rlo_layout_format(&layout, rank, text, sizeof text);
   ck_assert_str_eq(text, recognised[_i].layout);
@@ -74,8 +75,7 @@ RLO_TABLE_TEST(test_strides__recognises, recognised) {
 RLO_TEST(test_strides__null_is_row_major) {
   rlo_layout layout;
   int64_t lowest = 99;
-  ck_assert_int_eq(
-      rlo_layout_from_strides((int64_t[]){2, 3, 4}, NULL, 3, UNKNOWN, &layout, &lowest), RLO_OK);
+  expect_ok(rlo_layout_from_strides((int64_t[]){2, 3, 4}, NULL, 3, UNKNOWN, &layout, &lowest));
   ck_assert(rlo_layout_is_row_major(&layout, 3));
   ck_assert_int_eq(lowest, 0);
 }
@@ -148,11 +148,10 @@ static const struct {
 };
 
 RLO_TABLE_TEST(test_strides__gives_strides_of, given) {
-  rlo_shape shape;
-  ck_assert_int_eq(rlo_shape_parse(given[_i].shape, strlen(given[_i].shape), &shape), RLO_OK);
+  rlo_shape shape = test_shape_of(given[_i].shape);
   int64_t strides[RLO_MAX_RANK] = {0};
   int64_t offset = 99;
-  ck_assert_int_eq(rlo_shape_to_strides(&shape, strides, &offset), RLO_OK);
+  expect_ok(rlo_shape_to_strides(&shape, strides, &offset));
   ck_assert_int_eq(offset, given[_i].offset);
   for (int32_t k = 0; k < shape.rank; ++k) {
     ck_assert_int_eq(strides[k], given[_i].strides[k]);
@@ -162,8 +161,7 @@ RLO_TABLE_TEST(test_strides__gives_strides_of, given) {
 RLO_LOOP_TEST(test_strides__tiles_that_part_a_dimension_have_none, 0, 4) {
   static const char *const texts[] = {"f32[3,5]{1,0:T(2,2)}", "f32[24,256]{1,0:T(8,128)}",
                                       "f32[2,8]{1,0:T(4)(2,1)}", "f32[2,3,4]{2,1,0:T(*,2,2)}"};
-  rlo_shape shape;
-  ck_assert_int_eq(rlo_shape_parse(texts[_i], strlen(texts[_i]), &shape), RLO_OK);
+  rlo_shape shape = test_shape_of(texts[_i]);
   int64_t strides[RLO_MAX_RANK];
   int64_t offset = 99;
   ck_assert_int_eq(rlo_shape_to_strides(&shape, strides, &offset), RLO_UNSUPPORTED);
@@ -194,9 +192,8 @@ RLO_TEST(test_strides__agree_with_the_index_map) {
     rlo_shape again = shape;
     int64_t lowest;
     int64_t available = test_random_once_in(&random, 2) ? ALL : UNKNOWN;
-    ck_assert_int_eq(
-        rlo_layout_from_strides(dims, strides, rank, available, &again.layout, &lowest), RLO_OK);
-    ck_assert_int_eq(rlo_shape_validate(&again), RLO_OK);
+    expect_ok(rlo_layout_from_strides(dims, strides, rank, available, &again.layout, &lowest));
+    expect_ok(rlo_shape_validate(&again));
     int64_t index[RLO_MAX_RANK] = {0};
     do {
       int64_t expected = 0;
@@ -204,9 +201,9 @@ RLO_TEST(test_strides__agree_with_the_index_map) {
         expected += index[k] * strides[k];
       }
       int64_t slot;
-      ck_assert_int_eq(rlo_index_to_linear(&shape, index, &slot), RLO_OK);
+      expect_ok(rlo_index_to_linear(&shape, index, &slot));
       ck_assert_int_eq(slot, offset + expected);
-      ck_assert_int_eq(rlo_index_to_linear(&again, index, &slot), RLO_OK);
+      expect_ok(rlo_index_to_linear(&again, index, &slot));
       ck_assert_int_eq(slot + lowest, expected);
     } while (rlo_index_bump(&shape, index));
   }

@@ -10,6 +10,7 @@
 #include "support/expect.h"
 #include "support/random_tree.h"
 #include "support/sanitized.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 /* Without optimization time is only compared. */
@@ -131,10 +132,9 @@ RLO_TEST(test_text_tree__bounds_the_nesting) {
 
   memmove(text + 1, text, length);
   text[length + 1] = ')';
-  ck_assert_int_eq(rlo_shape_tree_parse(text, length + 2, &tree), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "position 257: 257 tuples inside one another are beyond "
-                   "the limit of 256");
+  expect_refusal(rlo_shape_tree_parse(text, length + 2, &tree), RLO_UNSUPPORTED,
+                 "position 257: 257 tuples inside one another are beyond "
+                 "the limit of 256");
   /* Far beyond it, the first one too many is where it ends. */
   memset(text, '(', length);
   ck_assert_int_eq(rlo_shape_tree_parse(text, length, &tree), RLO_UNSUPPORTED);
@@ -149,8 +149,7 @@ RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
     strcat(text, ",1");
   }
   strcat(text, "])");
-  ck_assert_int_eq(parse(text, &tree), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message, "position 69: a rank above the limit of 32");
+  expect_refusal(parse(text, &tree), RLO_UNSUPPORTED, "position 69: a rank above the limit of 32");
 
   /* "(),(),..." reaches the number of subshapes long before the length. */
   size_t count = RLO_SHAPE_TREE_MAX_SUBSHAPES;
@@ -161,10 +160,9 @@ RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
     memcpy(many + 1 + 3 * i, "(),", 3);
   }
   many[3 * count] = ')';
-  ck_assert_int_eq(rlo_shape_tree_parse(many, 3 * count + 1, &tree), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "position 196606: 65537 tuples and leaves in one tree "
-                   "are beyond the limit of 65536");
+  expect_refusal(rlo_shape_tree_parse(many, 3 * count + 1, &tree), RLO_UNSUPPORTED,
+                 "position 196606: 65537 tuples and leaves in one tree "
+                 "are beyond the limit of 65536");
   /* One element less, and it is a tree. */
   many[3 * count - 3] = ')';
   expect_ok(rlo_shape_tree_parse(many, 3 * count - 2, &tree));
@@ -172,9 +170,8 @@ RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
   rlo_shape_tree_release(tree);
   free(many);
 
-  ck_assert_int_eq(rlo_shape_tree_parse("()", RLO_TEXT_MAX_TREE_BYTES + 1, &tree), RLO_UNSUPPORTED);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "a text of 67108865 bytes is beyond the limit of 67108864");
+  expect_refusal(rlo_shape_tree_parse("()", RLO_TEXT_MAX_TREE_BYTES + 1, &tree), RLO_UNSUPPORTED,
+                 "a text of 67108865 bytes is beyond the limit of 67108864");
   ck_assert_int_eq(rlo_shape_tree_parse(NULL, 0, &tree), RLO_PARSE);
   ck_assert_int_eq(rlo_shape_tree_parse(NULL, 1, &tree), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
@@ -363,9 +360,8 @@ RLO_TEST(test_text_tree__prints_by_snprintf_rules) {
 
 RLO_TEST(test_text_tree__prints_without_layouts) {
   char buffer[128];
-  rlo_shape shape;
   static const char array[] = "f32[?,<=3,4]{0,1,2:T(8,128)}";
-  expect_ok(rlo_shape_parse(array, sizeof array - 1, &shape));
+  rlo_shape shape = test_shape_of(array);
   ck_assert_uint_eq(rlo_shape_human_string(&shape, buffer, sizeof buffer), 12);
   ck_assert_str_eq(buffer, "f32[?,<=3,4]");
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "plan/planner.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -38,14 +39,14 @@ static rlo__family_query request_for(int64_t alignment_bytes) {
 
 static void lower(const char *src, const char *dst) {
   test_plan_lower(src, dst, NULL, &problem);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
+  expect_ok(rlo_problem_canonicalize(&problem, 128, NULL, NULL));
 }
 
 static void remember(const rlo__family *family, const char *schedule, double value) {
   rlo__family_query request = request_for(128);
   rlo__wisdom_entry entry =
       rlo__wisdom_entry_of(&request, family, rlo__schedule_find(schedule), value);
-  ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+  expect_ok(rlo__wisdom_put(&wisdom, &entry));
 }
 
 static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
@@ -56,10 +57,9 @@ static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
 
 static char *export_with(const char *others) {
   rlo__str text = rlo__str_growing();
-  ck_assert_int_eq(rlo__wisdom_export(&wisdom, others, others == NULL ? 0 : strlen(others), &text),
-                   RLO_OK);
+  expect_ok(rlo__wisdom_export(&wisdom, others, others == NULL ? 0 : strlen(others), &text));
   char *taken = NULL;
-  ck_assert_int_eq(rlo__str_take(&text, &taken), RLO_OK);
+  expect_ok(rlo__str_take(&text, &taken));
   return taken;
 }
 
@@ -70,8 +70,7 @@ static int64_t known(const rlo__wisdom *by) {
 static void plan(const rlo_plan_options *options) {
   const rlo__plan_request request = {
       .problem = &problem, .device = &device, .options = options, .wisdom = &wisdom};
-  ck_assert_msg(rlo__planner_choose(&request, &choice, &launch) == RLO_OK, "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo__planner_choose(&request, &choice, &launch));
 }
 
 RLO_TEST(test_wisdom__is_found_by_problem_class_and_alignment) {
@@ -105,10 +104,10 @@ RLO_TEST(test_wisdom__is_bounded) {
   rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile, .schedule = &rlo__schedules[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
     entry.key.problem.high = n * UINT64_C(0x9e3779b97f4a7c15);
-    ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+    expect_ok(rlo__wisdom_put(&wisdom, &entry));
   }
   /* One that is known is replaced all the same. */
-  ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+  expect_ok(rlo__wisdom_put(&wisdom, &entry));
   entry.key.problem.high ^= 1;
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(known(&wisdom), RLO__WISDOM_MAX_ENTRIES);
@@ -130,7 +129,7 @@ RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
                                      .family = &rlo__family_cpu_tile,
                                      .schedule = &rlo__schedules[0],
                                      .fraction = n};
-    ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+    expect_ok(rlo__wisdom_put(&wisdom, &entry));
     for (int32_t k = 0; k < KEYS; ++k) {
       const rlo__wisdom_entry *found = k <= n ? rlo__wisdom_find(&wisdom, &keys[k]) : NULL;
       ck_assert(k > n || (found != NULL && found->fraction == k));
@@ -145,10 +144,10 @@ RLO_TEST(test_wisdom__explains_as_without) {
   lower("f32[3000,2000]", "f32[3000,2000]{0,1}");
   rlo__plan_request request = {
       .problem = &problem, .device = &device, .wisdom = &wisdom, .is_explaining = true};
-  ck_assert_int_eq(rlo__planner_choose(&request, &without, &launch), RLO_OK);
+  expect_ok(rlo__planner_choose(&request, &without, &launch));
   ck_assert_int_eq(without.decision, RLO_PLAN_DECISION_ESTIMATE);
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
-  ck_assert_int_eq(rlo__planner_choose(&request, &choice, &launch), RLO_OK);
+  expect_ok(rlo__planner_choose(&request, &choice, &launch));
   ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_str_eq(choice.family->name, "tile");
   ck_assert_ptr_eq(choice.schedule, rlo__schedule_find("tile 8x8"));
@@ -189,7 +188,7 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
   rlo__wisdom other;
   rlo__wisdom_init("cpu of a kind", "3.1", TABLE, &other);
   rlo__wisdom_count count;
-  ck_assert_int_eq(rlo__wisdom_import(&other, text, strlen(text), &count), RLO_OK);
+  expect_ok(rlo__wisdom_import(&other, text, strlen(text), &count));
   ck_assert_int_eq(count.num_taken, known(&wisdom));
   ck_assert_int_eq(count.num_ignored, 0);
   ck_assert_int_eq(known(&other), known(&wisdom));
@@ -230,7 +229,7 @@ RLO_TEST(test_wisdom__any_fraction_can_be_read_again) {
     remember(&rlo__family_cpu_tile, "tile 8x8", fractions[n].put);
     char *text = export_with(NULL);
     rlo__wisdom_count count;
-    ck_assert_int_eq(rlo__wisdom_import(&wisdom, text, strlen(text), &count), RLO_OK);
+    expect_ok(rlo__wisdom_import(&wisdom, text, strlen(text), &count));
     ck_assert_int_eq(count.num_taken, 1);
     ck_assert_double_eq(recall(64)->fraction, fractions[n].got);
     rlo__free(text);
@@ -273,9 +272,7 @@ static const struct {
 
 RLO_TABLE_TEST(test_wisdom__takes_what_is_its_own, imports) {
   rlo__wisdom_count count;
-  ck_assert_msg(
-      rlo__wisdom_import(&wisdom, imports[_i].text, strlen(imports[_i].text), &count) == RLO_OK,
-      "%s", rlo_error_last()->message);
+  expect_ok(rlo__wisdom_import(&wisdom, imports[_i].text, strlen(imports[_i].text), &count));
   ck_assert_int_eq(count.num_taken, imports[_i].num_taken);
   ck_assert_int_eq(count.num_ignored, imports[_i].num_ignored);
   ck_assert_int_eq(known(&wisdom), imports[_i].num_taken);
@@ -349,7 +346,7 @@ RLO_TEST(test_wisdom__a_cut_text_is_no_other_text) {
 RLO_TEST(test_wisdom__what_others_know_is_kept) {
   static const char own[] = GOOD RECORD;
   rlo__wisdom_count count;
-  ck_assert_int_eq(rlo__wisdom_import(&wisdom, own, sizeof own - 1, &count), RLO_OK);
+  expect_ok(rlo__wisdom_import(&wisdom, own, sizeof own - 1, &count));
   /* The wisdom tells what is known of this device, and what was measured
    * with other kernels is dropped. */
   char *text = export_with(
@@ -383,7 +380,7 @@ RLO_TEST(test_wisdom__what_is_merged_is_bounded) {
   rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile, .schedule = &rlo__schedules[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
     entry.key.problem.low = n;
-    ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+    expect_ok(rlo__wisdom_put(&wisdom, &entry));
   }
   static const char one_more[] = GOOD RECORD;
   rlo__str unread = rlo__str_over(NULL, 0);

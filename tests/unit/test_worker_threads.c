@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 enum { NUM_JOBS = 50, NUM_THREADS = 4 };
@@ -44,7 +45,7 @@ static numbered_job *make_job(int32_t number, rlo__worker *worker) {
 
 static void submit(rlo__worker *worker, numbered_job *one) {
   ck_assert_ptr_nonnull(one);
-  ck_assert_int_eq(rlo__worker_submit(worker, &one->job), RLO_OK);
+  expect_ok(rlo__worker_submit(worker, &one->job));
 }
 
 static void begin(void) {
@@ -57,7 +58,7 @@ RLO_FIXTURE(begin, NULL);
 RLO_TEST(test_worker_threads__runs_jobs_in_their_order) {
   int64_t live = rlo__alloc_live_count();
   rlo__worker *worker = NULL;
-  ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
+  expect_ok(rlo__worker_create(&worker));
   rlo__worker_wait(worker); /* without a thread yet */
   for (int32_t i = 0; i < NUM_JOBS; ++i) {
     submit(worker, make_job(i, NULL));
@@ -74,7 +75,7 @@ RLO_TEST(test_worker_threads__runs_jobs_in_their_order) {
 
 RLO_TEST(test_worker_threads__runs_what_is_left_before_it_ends) {
   rlo__worker *worker = NULL;
-  ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
+  expect_ok(rlo__worker_create(&worker));
   for (int32_t i = 0; i < NUM_JOBS; ++i) {
     submit(worker, make_job(i, NULL));
   }
@@ -85,7 +86,7 @@ RLO_TEST(test_worker_threads__runs_what_is_left_before_it_ends) {
 RLO_TEST(test_worker_threads__may_be_destroyed_by_a_job) {
   int64_t live = rlo__alloc_live_count();
   rlo__worker *worker = NULL;
-  ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
+  expect_ok(rlo__worker_create(&worker));
   submit(worker, make_job(0, worker));
   /* Nobody can wait for the thread, so look for its memory. */
   for (int32_t i = 0; i < 12000 && rlo__alloc_live_count() > live; ++i) {
@@ -98,7 +99,7 @@ RLO_TEST(test_worker_threads__may_be_destroyed_by_a_job) {
 
 RLO_TEST(test_worker_threads__leaves_a_job_that_has_no_thread) {
   rlo__worker *worker = NULL;
-  ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
+  expect_ok(rlo__worker_create(&worker));
   numbered_job *one = make_job(0, NULL);
   ck_assert_ptr_nonnull(one);
   rlo__alloc_set_fault(1, false);
@@ -125,9 +126,9 @@ static void submit_many(void *payload) {
 RLO_TEST(test_worker_threads__takes_jobs_from_many_threads) {
   rlo__worker *worker = NULL;
   rlo__thread threads[NUM_THREADS];
-  ck_assert_int_eq(rlo__worker_create(&worker), RLO_OK);
+  expect_ok(rlo__worker_create(&worker));
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
-    ck_assert_int_eq(rlo__thread_start(submit_many, worker, &threads[i]), RLO_OK);
+    expect_ok(rlo__thread_start(submit_many, worker, &threads[i]));
   }
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
     rlo__thread_join(&threads[i]);
