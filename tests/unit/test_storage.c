@@ -9,17 +9,40 @@
 #include "support/storage_transfer.h"
 #include "support/suite.h"
 
-static void expect_no_memory(void) {
+typedef struct user {
+  char memory[64];
+  int num_calls, num_released;
+  int64_t reserved_bytes;
+  rlo_status status;
+  /** The message of the failure; NULL: none is set. */
+  const char *message;
+} user;
+
+/* What a storage of functions is made of. */
+static user caller;
+static rlo_storage_traits traits;
+
+/* The last storage of a test. */
+static rlo_storage *storage;
+
+static void begin(void) {
+  caller = (user){.status = RLO_OK};
+  traits = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = sizeof caller.memory;
+}
+
+static void end(void) {
+  rlo_storage_release(storage);
+  storage = NULL;
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-RLO_FIXTURE(NULL, expect_no_memory);
+RLO_FIXTURE(begin, end);
 
 /* ------------------------------------------------------------------- memory */
 
 RLO_TEST(test_storage__memory_is_read_and_written) {
   char memory[10] = "0123456789";
-  rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(memory, 10, &storage));
   char data[4] = "";
   expect_ok(rlo__storage_read(storage, 6, 4, data));
@@ -30,12 +53,10 @@ RLO_TEST(test_storage__memory_is_read_and_written) {
   expect_ok(rlo__storage_reserve(storage, 10));
   rlo__storage_set_streamed(storage);
   expect_ok(rlo__storage_flush(storage));
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__const_memory_is_only_read) {
   static const char memory[4] = "abcd";
-  rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_const_memory(memory, 4, &storage));
   char data[4] = "";
   expect_ok(rlo__storage_read(storage, 0, 4, data));
@@ -46,11 +67,9 @@ RLO_TEST(test_storage__const_memory_is_only_read) {
                  "a write to a storage that can only be read");
   expect_ok(rlo__storage_flush(storage));
   ck_assert_ptr_eq(storage->memory, memory);
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__of_no_bytes) {
-  rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(NULL, 0, &storage));
   expect_ok(rlo__storage_read(storage, 0, 0, NULL));
   expect_ok(rlo__storage_write(storage, 0, 0, NULL));
@@ -59,12 +78,11 @@ RLO_TEST(test_storage__of_no_bytes) {
   expect_refusal(rlo__storage_read(storage, 0, 1, data), RLO_OUT_OF_RANGE,
                  "1 bytes at byte 0 do not lie in a storage of 0 bytes");
   ck_assert_ptr_null(storage->memory);
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__memory_that_cannot_be) {
   char memory[1];
-  rlo_storage *storage = (rlo_storage *)(void *)memory;
+  storage = (rlo_storage *)(void *)memory;
   expect_refusal(rlo_storage_from_memory(NULL, 3, &storage), RLO_INVALID_ARGUMENT,
                  "'memory' is NULL, but its length is 3");
   ck_assert_ptr_null(storage);
@@ -77,12 +95,10 @@ RLO_TEST(test_storage__memory_that_cannot_be) {
 
 RLO_TEST(test_storage__references_are_counted) {
   char memory[1];
-  rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(memory, 1, &storage));
   ck_assert_ptr_eq(rlo_storage_retain(storage), storage);
   rlo_storage_release(storage);
   expect_ok(rlo__storage_read(storage, 0, 1, memory + 0));
-  rlo_storage_release(storage);
   rlo_storage_release(NULL);
   ck_assert_ptr_null(rlo_storage_retain(NULL));
 }
@@ -92,7 +108,6 @@ RLO_TEST(test_storage__references_are_counted) {
 RLO_TEST(test_storage__ranges_name_the_value_and_the_limit) {
   char memory[10];
   char data[16];
-  rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(memory, 10, &storage));
 
   static const struct {
@@ -123,13 +138,11 @@ RLO_TEST(test_storage__ranges_name_the_value_and_the_limit) {
   }
   ck_assert_int_eq(rlo__storage_reserve(storage, 11), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo__storage_reserve(storage, -1), RLO_OUT_OF_RANGE);
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__lattices_are_checked) {
   char memory[100] = "";
   char data[100];
-  rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(memory, 100, &storage));
   const int64_t two[] = {2, 2};
   const int64_t strides[] = {60, 20};
@@ -138,19 +151,9 @@ RLO_TEST(test_storage__lattices_are_checked) {
   expect_ok(test_transfer(storage, 0, two, strides, 2, 10, data, false));
   expect_ok(test_transfer(storage, 10, two, strides, 2, 10, data, false));
   ck_assert_int_eq(test_transfer(storage, 11, two, strides, 2, 10, data, true), RLO_OUT_OF_RANGE);
-  rlo_storage_release(storage);
 }
 
 /* ---------------------------------------------------------------- functions */
-
-typedef struct user {
-  char memory[64];
-  int num_calls, num_released;
-  int64_t reserved_bytes;
-  rlo_status status;
-  /** The message of the failure; NULL: none is set. */
-  const char *message;
-} user;
 
 static rlo_status finish(user *u) {
   ++u->num_calls;
@@ -202,38 +205,33 @@ static const rlo_storage_ops user_ops = {sizeof(rlo_storage_ops),
                                          user_identify};
 
 RLO_TEST(test_storage__functions_are_called) {
-  user u = {.memory = "0123456789"};
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = 64;
-  rlo_storage *storage = NULL;
-  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  strcpy(caller.memory, "0123456789");
+  expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
   char data[3] = "";
   expect_ok(rlo__storage_read(storage, 7, 3, data));
   ck_assert_int_eq(memcmp(data, "789", 3), 0);
   expect_ok(rlo__storage_reserve(storage, 60));
-  ck_assert_int_eq(u.reserved_bytes, 60);
+  ck_assert_int_eq(caller.reserved_bytes, 60);
   expect_ok(rlo__storage_write(storage, 0, 3, "abc"));
-  ck_assert_int_eq(memcmp(u.memory, "abc3", 4), 0);
+  ck_assert_int_eq(memcmp(caller.memory, "abc3", 4), 0);
   expect_ok(rlo__storage_flush(storage));
-  ck_assert_int_eq(u.num_calls, 4);
+  ck_assert_int_eq(caller.num_calls, 4);
   ck_assert_ptr_null(storage->memory);
   /* Nothing is called for nothing. */
   expect_ok(rlo__storage_read(storage, 64, 0, NULL));
   expect_ok(rlo__storage_reserve(storage, 0));
-  ck_assert_int_eq(u.num_calls, 4);
+  ck_assert_int_eq(caller.num_calls, 4);
   rlo_storage_retain(storage);
   rlo_storage_release(storage);
-  ck_assert_int_eq(u.num_released, 0);
+  ck_assert_int_eq(caller.num_released, 0);
   rlo_storage_release(storage);
-  ck_assert_int_eq(u.num_released, 1);
+  ck_assert_int_eq(caller.num_released, 1);
+  storage = NULL;
 }
 
 RLO_TEST(test_storage__a_failure_of_a_function_has_a_sentence) {
-  user u = {.status = RLO_NOT_FOUND};
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = 64;
-  rlo_storage *storage = NULL;
-  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  caller.status = RLO_NOT_FOUND;
+  expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
   char data[3] = "";
   expect_refusal(rlo__storage_read(storage, 0, 3, data), RLO_NOT_FOUND,
                  "'read' of a storage failed with RLO_NOT_FOUND and no "
@@ -241,102 +239,84 @@ RLO_TEST(test_storage__a_failure_of_a_function_has_a_sentence) {
   expect_refusal(rlo__storage_write(storage, 0, 3, data), RLO_NOT_FOUND,
                  "'write' of a storage failed with RLO_NOT_FOUND and no "
                  "message");
-  u.status = RLO_CANCELLED;
-  u.message = "the wire is cut";
+  caller.status = RLO_CANCELLED;
+  caller.message = "the wire is cut";
   expect_refusal(rlo__storage_reserve(storage, 3), RLO_CANCELLED, "the wire is cut");
   expect_refusal(rlo__storage_flush(storage), RLO_CANCELLED, "the wire is cut");
-  test_storage_stats stats;
-  stats = test_storage_get_stats(storage);
+  test_storage_stats stats = test_storage_get_stats(storage);
   ck_assert(stats.num_reads == 0 && stats.num_writes == 0);
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__functions_that_identify) {
-  user u = {.memory = "7"};
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = 64;
-  rlo_storage *storage = NULL;
-  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  caller.memory[0] = '7';
+  expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
   rlo__storage_identity identity;
   expect_ok(rlo__storage_get_identity(storage, &identity));
   ck_assert(!identity.is_file && identity.number == '7');
   expect_ok(rlo__storage_check_identity(storage, &identity));
-  u.memory[0] = '8';
+  caller.memory[0] = '8';
   expect_refusal(rlo__storage_check_identity(storage, &identity), RLO_DATA_LOSS,
                  "the source has changed: its 'identify' gave 55 and gives 56");
-  u.status = RLO_IO;
+  caller.status = RLO_IO;
   expect_refusal(rlo__storage_check_identity(storage, &identity), RLO_IO,
                  "'identify' of a storage failed with RLO_IO and no message");
   rlo_storage_release(storage);
   rlo_storage_ops ops = user_ops;
   ops.identify = NULL;
-  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_create(&ops, &caller, &traits, &storage));
   expect_ok(rlo__storage_get_identity(storage, &identity));
   ck_assert(!identity.is_file && identity.number == 0);
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__functions_that_are_missing) {
-  user u = {.status = RLO_OK};
   char data[3] = "";
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = 64;
-  rlo_storage *storage = NULL;
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage), RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_create(&ops, &caller, &traits, &storage), RLO_INVALID_ARGUMENT,
                  "the storage has no function that reads and none that writes");
   ops.write = user_write;
-  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_create(&ops, &caller, &traits, &storage));
   expect_ok(rlo__storage_reserve(storage, 3));
   expect_ok(rlo__storage_write(storage, 0, 3, data));
   expect_ok(rlo__storage_flush(storage));
   expect_refusal(rlo__storage_read(storage, 0, 3, data), RLO_INVALID_ARGUMENT,
                  "a read of a storage that can only be written");
   rlo_storage_release(storage);
-  ck_assert_int_eq(u.num_released, 0);
+  ck_assert_int_eq(caller.num_released, 0);
 
   traits.is_read_only = true;
-  expect_refusal(rlo_storage_create(&ops, &u, &traits, &storage), RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_storage_create(&ops, &caller, &traits, &storage), RLO_INVALID_ARGUMENT,
                  "the storage has no function that reads and is only read");
   ops.write = NULL;
   ops.read = user_read;
   traits.is_read_only = false;
-  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_create(&ops, &caller, &traits, &storage));
   ck_assert_int_eq(rlo__storage_write(storage, 0, 3, data), RLO_INVALID_ARGUMENT);
   expect_ok(rlo_storage_get_traits(storage, &traits));
   ck_assert(traits.is_read_only);
   rlo_storage_release(storage);
 
-  ck_assert_int_eq(rlo_storage_create(NULL, &u, &traits, &storage), RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, NULL, &storage), RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, NULL), RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(u.num_released, 0);
+  ck_assert_int_eq(rlo_storage_create(NULL, &caller, &traits, &storage), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &caller, NULL, &storage), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &caller, &traits, NULL), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(caller.num_released, 0);
 }
 
 RLO_TEST(test_storage__functions_of_an_older_header) {
-  user u = {.status = RLO_OK};
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = 64;
-  rlo_storage *storage = NULL;
   rlo_storage_ops ops = user_ops;
   ops.struct_size = offsetof(rlo_storage_ops, release);
-  expect_ok(rlo_storage_create(&ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_create(&ops, &caller, &traits, &storage));
   rlo_storage_release(storage);
-  ck_assert_int_eq(u.num_released, 0);
+  ck_assert_int_eq(caller.num_released, 0);
   ops.struct_size = sizeof ops + 1;
-  ck_assert_int_eq(rlo_storage_create(&ops, &u, &traits, &storage), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_storage_create(&ops, &caller, &traits, &storage), RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(storage);
 }
 
 /* ------------------------------------------------------------------- traits */
 
 RLO_TEST(test_storage__traits_have_defaults) {
-  user u = {.status = RLO_OK};
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   rlo_storage_traits got = RLO_STORAGE_TRAITS_INIT;
-  rlo_storage *storage = NULL;
-  traits.bytes = 64;
-  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
   expect_ok(rlo_storage_get_traits(storage, &got));
   ck_assert_int_eq(got.bytes, 64);
   ck_assert_int_eq(got.granule_bytes, 1);
@@ -347,7 +327,7 @@ RLO_TEST(test_storage__traits_have_defaults) {
   rlo_storage_release(storage);
 
   traits = (rlo_storage_traits){sizeof traits, 64, 100000, 0, 300000, 3, true, false};
-  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
   expect_ok(rlo_storage_get_traits(storage, &got));
   ck_assert_int_eq(got.granule_bytes, 100000);
   ck_assert_int_eq(got.good_read_bytes, 100000);
@@ -369,13 +349,9 @@ RLO_TEST(test_storage__traits_have_defaults) {
   expect_refusal(rlo_storage_get_traits(storage, NULL), RLO_INVALID_ARGUMENT,
                  "'out_traits' is NULL");
   expect_refusal(rlo_storage_get_traits(NULL, &got), RLO_INVALID_ARGUMENT, "'storage' is NULL");
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__traits_that_are_negative) {
-  user u = {.status = RLO_OK};
-  rlo_storage *storage = NULL;
-
   static const struct {
     rlo_storage_traits traits;
     const char *message;
@@ -391,20 +367,17 @@ RLO_TEST(test_storage__traits_that_are_negative) {
                 "good_depth of the storage traits is -5; at least 0"}};
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    expect_refusal(rlo_storage_create(&user_ops, &u, &cases[i].traits, &storage),
+    expect_refusal(rlo_storage_create(&user_ops, &caller, &cases[i].traits, &storage),
                    RLO_INVALID_ARGUMENT, cases[i].message);
     ck_assert_ptr_null(storage);
   }
 }
 
 RLO_TEST(test_storage__transfers_are_whole_granules) {
-  user u = {.status = RLO_OK};
   char data[64];
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = 60;
   traits.granule_bytes = 16;
-  rlo_storage *storage = NULL;
-  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
+  expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
   expect_ok(rlo__storage_read(storage, 16, 32, data));
   expect_ok(rlo__storage_read(storage, 48, 12, data)); /* the end */
   expect_ok(rlo__storage_read(storage, 0, 60, data));
@@ -420,20 +393,14 @@ RLO_TEST(test_storage__transfers_are_whole_granules) {
   stride = 24;
   ck_assert_int_eq(test_transfer(storage, 0, &extent, &stride, 1, 16, data, false),
                    RLO_INVALID_ARGUMENT);
-  rlo_storage_release(storage);
 }
 
 /* ----------------------------------------------------------------- counting */
 
 RLO_TEST(test_storage__transfers_are_counted) {
-  user u = {.status = RLO_OK};
   char data[64];
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = 64;
-  rlo_storage *storage = NULL;
-  test_storage_stats stats;
-  expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
-  stats = test_storage_get_stats(storage);
+  expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
+  test_storage_stats stats = test_storage_get_stats(storage);
   ck_assert(stats.smallest_read == 0 && stats.smallest_write == 0);
   const int64_t extents[] = {3, 4};
   const int64_t strides[] = {20, 5};
@@ -449,30 +416,24 @@ RLO_TEST(test_storage__transfers_are_counted) {
   ck_assert_int_eq(stats.num_writes, 3);
   ck_assert_int_eq(stats.bytes_written, 15);
   ck_assert_int_eq(stats.smallest_write, 5);
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__what_is_no_file_has_no_identity) {
   char memory[1];
-  rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(memory, 1, &storage));
   rlo__storage_identity identity;
   expect_ok(rlo__storage_get_identity(storage, &identity));
   ck_assert(!identity.is_file && identity.inode == 0);
   expect_ok(rlo__storage_check_identity(storage, &identity));
-  rlo_storage_release(storage);
 }
 
 RLO_TEST(test_storage__survives_a_failed_allocation) {
-  user u = {.status = RLO_OK};
   char memory[1];
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  rlo_storage *storage = NULL;
   rlo__alloc_set_fault(1, true);
   ck_assert_int_eq(rlo_storage_from_memory(memory, 1, &storage), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(storage);
-  ck_assert_int_eq(rlo_storage_create(&user_ops, &u, &traits, &storage), RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(rlo_storage_create(&user_ops, &caller, &traits, &storage), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(storage);
-  ck_assert_int_eq(u.num_released, 0);
+  ck_assert_int_eq(caller.num_released, 0);
   rlo__alloc_set_fault(0, false);
 }
