@@ -24,53 +24,28 @@ static void make(int32_t num_axes, const int64_t *extents, const int64_t *src, c
 #define MAKE(extents, src, dst) \
   make((int32_t)(sizeof(extents) / sizeof(extents)[0]), (extents), (src), (dst))
 
-RLO_TEST(test_geometry__finds_the_axes_of_stride_one) {
-  static const int64_t extents[] = {4, 5, 6};
-  static const int64_t src[] = {1, 4, 20};
-  static const int64_t dst[] = {30, 6, 1};
-  MAKE(extents, src, dst);
-  rlo__geometry g = look();
+static const struct {
+  const char *fact;
+  int32_t num_axes;
+  int64_t extents[3], src[3], dst[3];
+  int32_t src_axis, dst_axis, run_axis;
+  int64_t box_bytes;
+} boxes[] = {
+    {"two axes of stride one are a plane", 3, {4, 5, 6}, {1, 4, 20}, {30, 6, 1}, 0, 2, -1, 480},
+    {"an axis kept on both sides is the run", 3, {4, 5, 6}, {6, 24, 1}, {30, 6, 1}, -1, 2, 2, 480},
+    {"reversed and strided axes are no plane", 2, {4, 5}, {5, -1}, {10, 2}, -1, -1, -1, 80},
+    /* dst[3i + j] = src[i + j]. */
+    {"windows have a run and a plane", 2, {100, 3}, {1, 1}, {3, 1}, 0, 1, 1, 1200},
+};
 
-  ck_assert_int_eq(g.src_axis, 0);
-  ck_assert_int_eq(g.dst_axis, 2);
-  ck_assert_int_eq(g.run_axis, -1);
+RLO_TABLE_TEST(test_geometry__finds_axes_of_stride_one, boxes) {
+  make(boxes[_i].num_axes, boxes[_i].extents, boxes[_i].src, boxes[_i].dst);
+  rlo__geometry g = look();
+  ck_assert_msg(g.src_axis == boxes[_i].src_axis && g.dst_axis == boxes[_i].dst_axis &&
+                    g.run_axis == boxes[_i].run_axis,
+                "%s: axes %d, %d, %d", boxes[_i].fact, g.src_axis, g.dst_axis, g.run_axis);
   ck_assert_int_eq(g.unit_bytes, 4);
-  ck_assert_int_eq(g.box_bytes, 480);
-}
-
-RLO_TEST(test_geometry__an_axis_kept_on_both_sides_is_the_run) {
-  static const int64_t extents[] = {4, 5, 6};
-  static const int64_t src[] = {6, 24, 1};
-  static const int64_t dst[] = {30, 6, 1};
-  MAKE(extents, src, dst);
-  rlo__geometry g = look();
-
-  ck_assert_int_eq(g.run_axis, 2);
-  ck_assert_int_eq(g.src_axis, -1);
-}
-
-RLO_TEST(test_geometry__reversed_and_strided_axes_are_no_plane) {
-  static const int64_t extents[] = {4, 5};
-  static const int64_t src[] = {5, -1};
-  static const int64_t dst[] = {10, 2};
-  MAKE(extents, src, dst);
-  rlo__geometry g = look();
-
-  ck_assert_int_eq(g.run_axis, -1);
-  ck_assert_int_eq(g.src_axis, -1);
-  ck_assert_int_eq(g.dst_axis, -1);
-}
-
-RLO_TEST(test_geometry__windows_have_a_run_and_a_plane) {
-  /* dst[3i + j] = src[i + j]. */
-  static const int64_t extents[] = {100, 3};
-  static const int64_t src[] = {1, 1};
-  static const int64_t dst[] = {3, 1};
-  MAKE(extents, src, dst);
-  rlo__geometry g = look();
-
-  ck_assert_int_eq(g.run_axis, 1);
-  ck_assert_int_eq(g.src_axis, 0);
+  ck_assert_int_eq(g.box_bytes, boxes[_i].box_bytes);
 }
 
 RLO_TEST(test_geometry__nothing_is_read_where_a_pad_guard_never_holds) {
