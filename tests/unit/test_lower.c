@@ -13,20 +13,16 @@
 
 static rlo_problem problem;
 
-static rlo_shape tiled(const int64_t *dims, int32_t rank, const int64_t *tile, int32_t tile_rank,
-                       rlo_fill fill) {
-  rlo_layout layout = rlo_layout_row_major(rank);
-  rlo_shape shape;
-  if (tile_rank > 0) {
-    expect_ok(rlo_layout_add_tile(&layout, tile, tile_rank));
-  }
-  layout.fill = fill;
-  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, rank, &layout, &shape));
-  return shape;
-}
-
 static void lower(const rlo_shape *src, const rlo_shape *dst) {
   expect_ok(rlo_relayout_lower(src, dst, NULL, &problem));
+}
+
+/* The canonical problem of two shapes. */
+static void lower_texts(const char *src_text, const char *dst_text) {
+  rlo_shape src = test_shape_of(src_text);
+  rlo_shape dst = test_shape_of(dst_text);
+  lower(&src, &dst);
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
 }
 
 static void expect_axis(int32_t a, int64_t extent, int64_t src, int64_t dst) {
@@ -46,8 +42,8 @@ static void expect_untouched(const void *bytes, size_t count) {
 /* Guards and terms are most of a problem's bytes, and most problems have few of
  * them: neither lowering nor the canonical form clears or copies the others. */
 RLO_TEST(test_lower__touches_what_it_counts) {
-  rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
-  rlo_shape dst = tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
+  rlo_shape src = test_shape_of("f32[20,300]");
+  rlo_shape dst = test_shape_of("f32[20,300]{1,0:T(8,128)fill(zero)}");
   memset(&problem, 0x5a, sizeof problem);
   lower(&src, &dst);
   for (int32_t turn = 0; turn < 2; ++turn) {
@@ -63,10 +59,7 @@ RLO_TEST(test_lower__touches_what_it_counts) {
 
 /* f32[20,300]{1,0} to T(8,128): the box runs over the physical cells. */
 RLO_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards) {
-  rlo_shape src = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
-  rlo_shape dst = tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
-  lower(&src, &dst);
-  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
+  lower_texts("f32[20,300]", "f32[20,300]{1,0:T(8,128)fill(zero)}");
   ck_assert_int_eq(problem.num_axes, 4);
   expect_axis(0, 3, 2400, 3072);
   expect_axis(1, 3, 128, 1024);
@@ -88,8 +81,8 @@ RLO_TEST(test_lower__plain_to_tiled_is_rows_with_pad_guards) {
 
 /* And back: splitting at 8 and 128 removes every quotient. */
 RLO_TEST(test_lower__tiled_to_plain_splits_at_the_tile) {
-  rlo_shape src = tiled((int64_t[]){20, 300}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
-  rlo_shape dst = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape src = test_shape_of("f32[20,300]{1,0:T(8,128)fill(zero)}");
+  rlo_shape dst = test_shape_of("f32[20,300]");
   lower(&src, &dst);
   ck_assert_int_eq(problem.num_terms, 2);
   expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
@@ -106,15 +99,11 @@ RLO_TEST(test_lower__tiled_to_plain_splits_at_the_tile) {
 
 /* A tile of 8 against a tile of 3 leaves a quotient for the gather family. */
 RLO_TEST(test_lower__tiles_that_do_not_divide_leave_a_quotient) {
-  rlo_shape src = tiled((int64_t[]){100}, 1, (int64_t[]){2, 8}, 2, RLO_FILL_ZERO);
-  rlo_shape dst = tiled((int64_t[]){100}, 1, (int64_t[]){2, 3}, 2, RLO_FILL_ZERO);
-  lower(&src, &dst);
-  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
+  lower_texts("f32[100]{0:T(2,8)fill(zero)}", "f32[100]{0:T(2,3)fill(zero)}");
   ck_assert_int_eq(problem.num_terms, 1);
   ck_assert_int_eq(problem.terms[0].divisor, 8);
 }
 
-/* Tiles of both sides that divide each other meet in their refinement. */
 /* floor((8*i + j + 9) / 4) = 2*i + 2 + floor((j + 1) / 4). */
 RLO_TEST(test_lower__equal_quotients_are_one_term) {
   rlo_problem *box = calloc(1, sizeof *box);
@@ -138,19 +127,15 @@ RLO_TEST(test_lower__equal_quotients_are_one_term) {
   free(box);
 }
 
+/* Tiles of both sides that divide each other meet in their refinement. */
 RLO_TEST(test_lower__tiles_that_divide_leave_none) {
-  rlo_shape src = tiled((int64_t[]){256, 256}, 2, (int64_t[]){8, 128}, 2, RLO_FILL_ZERO);
-  rlo_shape dst = tiled((int64_t[]){256, 256}, 2, (int64_t[]){16, 16}, 2, RLO_FILL_ZERO);
-  lower(&src, &dst);
-  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
+  lower_texts("f32[256,256]{1,0:T(8,128)fill(zero)}", "f32[256,256]{1,0:T(16,16)fill(zero)}");
   ck_assert_int_eq(problem.num_terms, 0);
   ck_assert_int_eq(problem.num_guards, 0);
 }
 
 RLO_TEST(test_lower__identity_is_one_axis) {
-  rlo_shape shape = tiled((int64_t[]){20, 300}, 2, NULL, 0, RLO_FILL_INVALID);
-  lower(&shape, &shape);
-  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
+  lower_texts("f32[20,300]", "f32[20,300]");
   ck_assert_int_eq(problem.num_axes, 1);
   expect_axis(0, 6000, 1, 1);
 }
@@ -158,10 +143,7 @@ RLO_TEST(test_lower__identity_is_one_axis) {
 /* Without a fill nothing may be written but elements: equal tiled layouts
  * still differ in what stands in the padding. */
 RLO_TEST(test_lower__unknown_fill_skips) {
-  rlo_shape src = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_ZERO);
-  rlo_shape dst = tiled((int64_t[]){5}, 1, (int64_t[]){4}, 1, RLO_FILL_UNKNOWN);
-  lower(&src, &dst);
-  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
+  lower_texts("f32[5]{0:T(4)fill(zero)}", "f32[5]{0:T(4)fill(unknown)}");
   ck_assert_int_eq(problem.num_guards, 0);
   ck_assert_int_eq(problem.num_axes, 1);
   expect_axis(0, 5, 1, 1);
@@ -169,7 +151,7 @@ RLO_TEST(test_lower__unknown_fill_skips) {
 }
 
 RLO_TEST(test_lower__tail_takes_the_fill) {
-  rlo_shape src = tiled((int64_t[]){5}, 1, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape src = test_shape_of("f32[5]");
   rlo_shape dst = src;
   dst.layout.tail_alignment_elems = 8;
   dst.layout.fill = RLO_FILL_ONE;
@@ -215,14 +197,14 @@ RLO_TEST(test_lower__zero_elements_still_fill) {
 }
 
 RLO_TEST(test_lower__refuses_other_shapes) {
-  rlo_shape a = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
-  rlo_shape b = tiled((int64_t[]){3, 2}, 2, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape a = test_shape_of("f32[2,3]");
+  rlo_shape b = test_shape_of("f32[3,2]");
   expect_refusal(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT,
                  "destination dimension 0 is 3, source dimension 0 is 2; "
                  "they must be equal");
   expect_ok(rlo_relayout_lower(&a, &b, (int32_t[]){1, 0}, &problem));
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, (int32_t[]){1, 1}, &problem), RLO_INVALID_ARGUMENT);
-  b = tiled((int64_t[]){2, 3, 1}, 3, NULL, 0, RLO_FILL_INVALID);
+  b = test_shape_of("f32[2,3,1]");
   ck_assert_int_eq(rlo_relayout_lower(&a, &b, NULL, &problem), RLO_INVALID_ARGUMENT);
   b = a;
   b.dtype = RLO_DTYPE_S32;
@@ -233,7 +215,7 @@ RLO_TEST(test_lower__refuses_other_shapes) {
 }
 
 RLO_TEST(test_lower__refuses_a_destination_that_folds) {
-  rlo_shape src = tiled((int64_t[]){2, 3}, 2, NULL, 0, RLO_FILL_INVALID);
+  rlo_shape src = test_shape_of("f32[2,3]");
   rlo_shape dst = src;
   memset(&dst.layout, 0, sizeof dst.layout);
   dst.layout.kind = RLO_LAYOUT_STRIDED;
