@@ -29,6 +29,8 @@ static void expect_nothing_alive(void) {
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
+RLO_FIXTURE(NULL, expect_nothing_alive);
+
 static const char nested[] = "(f32[2]{0}, (token[], (b(s8[3]{0}), ())), opaque[], s32[])";
 
 RLO_TIMEOUT(120);
@@ -62,7 +64,6 @@ RLO_TEST(test_shape_tree__makes_every_kind) {
   ck_assert_int_eq(rlo_shape_tree_tuple_element_count(tree), 5);
   ck_assert(rlo_shape_tree_is_nested_tuple(tree));
   expect_tree(tree, "(f32[2,3]{1,0}, b(f32[2,3]{1,0}), token[], opaque[], ())");
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__refuses_what_is_no_shape) {
@@ -80,7 +81,6 @@ RLO_TEST(test_shape_tree__refuses_what_is_no_shape) {
   rlo_shape_tree_release(kept);
   rlo_shape_tree_release(NULL);
   ck_assert_ptr_null(rlo_shape_tree_retain(NULL));
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__counts_references) {
@@ -90,7 +90,6 @@ RLO_TEST(test_shape_tree__counts_references) {
   rlo_shape_tree_release(tree);
   ck_assert_int_eq(rlo_shape_tree_leaf_count(tree), 1);
   rlo_shape_tree_release(tree);
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__bounds_depth_and_number) {
@@ -129,7 +128,6 @@ RLO_TEST(test_shape_tree__bounds_depth_and_number) {
   free(elements);
   rlo_shape_tree_release(token);
   rlo_shape_tree_release(tree);
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__edits_tuples) {
@@ -166,7 +164,6 @@ RLO_TEST(test_shape_tree__edits_tuples) {
   rlo_shape_tree_release(leaf);
   rlo_shape_tree_release(element);
   expect_tree(tuple, "(f32[], (s8[], token[]), ())");
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__flattens) {
@@ -180,7 +177,6 @@ RLO_TEST(test_shape_tree__flattens) {
   expect_ok(rlo_shape_tree_flatten(tree, &flat));
   expect_tree(flat, "(f32[])");
   rlo_shape_tree_release(tree);
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__follows_paths) {
@@ -227,7 +223,6 @@ RLO_TEST(test_shape_tree__follows_paths) {
   expect_refusal(rlo_shape_tree_get_array(tree, buffer, 2, &shape), RLO_INVALID_ARGUMENT,
                  "subshape {1,1}: a tuple is no array");
   rlo_shape_tree_release(tree);
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__refuses_paths_to_nowhere) {
@@ -268,7 +263,6 @@ RLO_TEST(test_shape_tree__refuses_paths_to_nowhere) {
   ck_assert(!rlo_shape_tree_index_is_valid(tree, NULL, 1));
   ck_assert(rlo_shape_tree_index_is_valid(tree, NULL, 0));
   rlo_shape_tree_release(tree);
-  expect_nothing_alive();
 }
 
 static rlo_status to_column_major(const rlo_shape *shape, rlo_shape *out_shape, void *payload) {
@@ -304,7 +298,6 @@ RLO_TEST(test_shape_tree__maps_arrays) {
   expect_refusal(rlo_shape_tree_map_arrays(tree, to_column_major, &calls, &result),
                  RLO_INVALID_ARGUMENT, "subshape {1,0}: dimension 0 of size -1 is negative");
   rlo_shape_tree_release(tree);
-  expect_nothing_alive();
 }
 
 RLO_TEST(test_shape_tree__copies_layouts) {
@@ -330,7 +323,6 @@ RLO_TEST(test_shape_tree__copies_layouts) {
                  "the trees differ in structure here");
   rlo_shape_tree_release(to);
   rlo_shape_tree_release(from);
-  expect_nothing_alive();
 }
 
 /* Taking a tree apart and putting it together again, at random. */
@@ -361,7 +353,6 @@ RLO_TEST(test_shape_tree__is_the_tuple_of_its_elements) {
     }
     rlo_shape_tree_release(tree);
   }
-  expect_nothing_alive();
 }
 
 static rlo_status count_one(const rlo_subshape *subshape, void *payload) {
