@@ -42,66 +42,39 @@ static void fill(rlo__launch *l) {
   expect_ok(rlo__launch_argument(l, RLO__ARGUMENT_LONG, values, 1));
 }
 
-enum { NUM_CHANGES = 15 };
+/* Launches that are each changed in one part that counts. */
+static rlo__launch changed[15];
 
-/* Each changes one part that counts. */
-static void change(int part, rlo__launch *l) {
-  switch (part) {
-    case 0:
-      l->kernel_file = "cpu_rows";
-      break;
-    case 1:
-      --l->num_defines;
-      break;
-    case 2:
-      --l->num_arguments;
-      break;
-    case 3:
-      --l->num_numbers;
-      break;
-    case 4:
-      l->src_base_bytes = 9;
-      break;
-    case 5:
-      l->dst_base_bytes = 17;
-      break;
-    case 6:
-      l->work_dim = 2;
-      break;
-    case 7:
-      l->defines[1].name = "RLO_C";
-      break;
-    case 8:
-      l->defines[1].first = 0;
-      break;
-    case 9:
-      l->defines[1].count = 1;
-      break;
-    case 10:
-      l->arguments[1].kind = RLO__ARGUMENT_INT;
-      break;
-    case 11:
-      l->arguments[1].first = 0;
-      break;
-    case 12:
-      l->global_size[0] = 65;
-      break;
-    case 13:
-      l->local_size[0] = 5;
-      break;
-    default:
-      l->numbers[2] = 6;
-      break;
+static void make_changed(void) {
+  for (size_t n = 0; n < sizeof changed / sizeof changed[0]; ++n) {
+    rlo__launch_init(&changed[n]);
+    fill(&changed[n]);
+    changed[n].global_size[1] = 9; /* not counted */
+    ck_assert(rlo__launch_equal(&launch, &changed[n]));
   }
+  rlo__launch *l = changed;
+  l++->kernel_file = "cpu_rows";
+  l++->num_defines = 1;
+  l++->num_arguments = 1;
+  l++->num_numbers = 4;
+  l++->src_base_bytes = 9;
+  l++->dst_base_bytes = 17;
+  l++->work_dim = 2;
+  l++->defines[1].name = "RLO_C";
+  l++->defines[1].first = 0;
+  l++->defines[1].count = 1;
+  l++->arguments[1].kind = RLO__ARGUMENT_INT;
+  l++->arguments[1].first = 0;
+  l++->global_size[0] = 65;
+  l++->local_size[0] = 5;
+  l++->numbers[2] = 6;
+  ck_assert_ptr_eq(l, changed + sizeof changed / sizeof changed[0]);
 }
 
-RLO_LOOP_TEST(test_launch__is_different_by_every_part, 0, NUM_CHANGES) {
+RLO_TABLE_TEST(test_launch__is_different_by_every_part, changed) {
   fill(&launch);
-  fill(&other);
-  other.global_size[1] = 9; /* not counted */
-  ck_assert(rlo__launch_equal(&launch, &other));
-  change(_i, &other);
-  ck_assert(!rlo__launch_equal(&launch, &other));
+  make_changed();
+  ck_assert(!rlo__launch_equal(&launch, &changed[_i]));
 }
 
 RLO_TEST(test_launch__is_as_new_once_it_is_cleared) {
