@@ -168,56 +168,38 @@ RLO_TEST(test_proto__reads_and_writes_layouts) {
   ck_assert_mem_eq(written, bytes, count);
 }
 
-/* Layouts that no validation has seen. */
-RLO_LOOP_TEST(test_proto__does_not_write_broken_layouts, 0, 11) {
-  rlo_layout layout = rlo_layout_row_major(2);
-  int32_t rank = 2;
-  rlo_status expected = RLO_INVALID_ARGUMENT;
-  switch (_i) {
-    case 0:
-      layout.minor_to_major[0] = 0;
-      break;
-    case 1:
-      layout.num_tiles = -1;
-      break;
-    case 2:
-      layout.num_tiles = 1;
-      break;
-    case 3:
-      layout.num_tiles = RLO_MAX_TILES + 1;
-      break;
-    case 4:
-      layout.num_split_configs = -1;
-      break;
-    case 5:
-      layout.num_split_configs = 1;
-      layout.split_configs[0].num_indices = 1000;
-      expected = RLO_UNSUPPORTED;
-      break;
-    case 6:
-      layout.fill = (rlo_fill)7;
-      break;
-    case 7:
-      layout.fill = (rlo_fill)-1;
-      break;
-    case 8:
-      layout.num_split_configs = RLO_MAX_RANK + 1;
-      break;
-    case 9:
-      rank = -1;
-      break;
-    default:
-      rank = 33;
-      expected = RLO_UNSUPPORTED;
-      break;
-  }
+static rlo_status write_layout(const rlo_layout *layout, int32_t rank) {
   char bytes[512];
   size_t count = 0;
-  ck_assert_int_eq(rlo_proto_format_layout(&layout, rank, &padded, bytes, sizeof bytes, &count),
-                   expected);
-  if (_i == 8) {
-    ck_assert_str_eq(rlo_error_last()->message, "a layout cannot have 0 tiles and 33 splits");
+  return rlo_proto_format_layout(layout, rank, &padded, bytes, sizeof bytes, &count);
+}
+
+/* Layouts that no validation has seen. */
+RLO_TEST(test_proto__does_not_write_broken_layouts) {
+  enum { NUM_BROKEN = 8 };
+
+  rlo_layout broken[NUM_BROKEN];
+  rlo_layout good = rlo_layout_row_major(2);
+  for (int n = 0; n < NUM_BROKEN; ++n) {
+    broken[n] = good;
   }
+  broken[0].minor_to_major[0] = 0;
+  broken[1].num_tiles = -1;
+  broken[2].num_tiles = 1;
+  broken[3].num_tiles = RLO_MAX_TILES + 1;
+  broken[4].num_split_configs = -1;
+  broken[5].fill = (rlo_fill)7;
+  broken[6].fill = (rlo_fill)-1;
+  broken[7].num_split_configs = RLO_MAX_RANK + 1;
+  for (int n = 0; n < NUM_BROKEN; ++n) {
+    ck_assert_msg(write_layout(&broken[n], 2) == RLO_INVALID_ARGUMENT, "layout %d", n);
+  }
+  ck_assert_str_eq(rlo_error_last()->message, "a layout cannot have 0 tiles and 33 splits");
+  ck_assert_int_eq(write_layout(&good, -1), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(write_layout(&good, 33), RLO_UNSUPPORTED);
+  good.num_split_configs = 1;
+  good.split_configs[0].num_indices = 1000;
+  ck_assert_int_eq(write_layout(&good, 2), RLO_UNSUPPORTED);
 }
 
 /* Fields that this reader does not know, in the shape, the layout and both
