@@ -8,11 +8,6 @@
 #include "support/shape_of.h"
 #include "support/suite.h"
 
-static rlo_shape make(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
-  rlo_shape shape = test_shape_make(dtype, dims, rank);
-  return shape;
-}
-
 static rlo_shape make_with(rlo_dtype dtype, const int64_t *dims, int32_t rank,
                            const rlo_layout *layout) {
   rlo_shape shape;
@@ -26,141 +21,67 @@ static rlo_shape_extent measure(const rlo_shape *shape) {
   return extent;
 }
 
-/* XLA's ElementsIn and ByteSizeOf. */
 static const struct {
-  rlo_dtype dtype;
-  int64_t dims[3];
-  int32_t rank;
-  int64_t elements, bytes;
-} sizes[] = {
-    {RLO_DTYPE_F32, {0}, 0, 1, 4},
-    {RLO_DTYPE_F32, {0}, 1, 0, 0},
-    {RLO_DTYPE_F32, {3, 0, 5}, 3, 0, 0},
-    {RLO_DTYPE_F32, {1, 3, 5}, 3, 15, 60},
-    {RLO_DTYPE_F32, {13, 17}, 2, 221, 884},
-    {RLO_DTYPE_F32, {10, 20}, 2, 200, 800},
-    {RLO_DTYPE_F64, {10, 20}, 2, 200, 1600},
-    {RLO_DTYPE_C64, {10, 20}, 2, 200, 1600},
-    {RLO_DTYPE_C128, {10, 20}, 2, 200, 3200},
-    {RLO_DTYPE_S4, {10, 20}, 2, 200, 200},
-    {RLO_DTYPE_PRED, {7}, 1, 7, 7},
+  const char *text;
+  rlo_shape_extent extent;
+} extents[] = {
+    /* XLA's ElementsIn and ByteSizeOf. */
+    {"f32[]", {1, 1, 32, 4, 4}},
+    {"f32[0]", {0, 0, 32, 0, 0}},
+    {"f32[3,0,5]", {0, 0, 32, 0, 0}},
+    {"f32[1,3,5]", {15, 15, 32, 60, 60}},
+    {"f32[13,17]", {221, 221, 32, 884, 884}},
+    {"f32[10,20]", {200, 200, 32, 800, 800}},
+    {"f64[10,20]", {200, 200, 64, 1600, 1600}},
+    {"c64[10,20]", {200, 200, 64, 1600, 1600}},
+    {"c128[10,20]", {200, 200, 128, 3200, 3200}},
+    {"s4[10,20]", {200, 200, 8, 200, 200}},
+    {"pred[7]", {7, 7, 8, 7, 7}},
+    /* XLA: s4[64,128]E4 takes 4096 bytes, s4[9216,6144]T(64,128)(8,1)E4 28311552. */
+    {"s4[64,128]{1,0:E(4)}", {8192, 8192, 4, 4096, 4096}},
+    {"s4[3]{0:E(4)}", {3, 3, 4, 2, 2}},
+    {"s4[9216,6144]{1,0:T(64,128)(8,1)E(4)}", {56623104, 56623104, 4, 28311552, 28311552}},
+    {"s4[9216,0]{1,0:T(64,128)(8,1)E(4)}", {0, 0, 4, 0, 0}},
+    /* XLA 2017: F32[10,20] padded to {15,21} takes 1260 bytes. */
+    {"f32[10,20]{1,0:pad(15,21)}", {200, 315, 32, 800, 1260}},
+    {"f32[3,5]{1,0:L(100)}", {15, 100, 32, 60, 400}},
+    {"f32[0,5]{1,0:L(100)}", {0, 0, 32, 0, 0}},
+    {"f32[2,3]{:strides(8,1)offset(3)}", {6, 3 + 8 + 2 + 1, 32, 24, 56}},
+    {"f32[2,3]{:strides(8,-1)offset(3)}", {6, 3 + 8 + 1, 32, 24, 48}},
+    {"f32[2,0]{:strides(8,1)offset(3)}", {0, 0, 32, 0, 0}},
+    {"f32[]{:strides()offset(1)}", {1, 2, 32, 4, 8}},
 };
 
-RLO_TABLE_TEST(test_shape__counts_elements_and_bytes, sizes) {
-  rlo_shape shape = make(sizes[_i].dtype, sizes[_i].dims, sizes[_i].rank);
+RLO_TABLE_TEST(test_shape__measures, extents) {
+  const rlo_shape_extent *expected = &extents[_i].extent;
+  rlo_shape shape = test_shape_of(extents[_i].text);
   rlo_shape_extent extent = measure(&shape);
-
-  ck_assert_int_eq(extent.elements, sizes[_i].elements);
-  ck_assert_int_eq(extent.slots, sizes[_i].elements);
-  ck_assert_int_eq(extent.bytes, sizes[_i].bytes);
-  ck_assert_int_eq(extent.physical_bytes, sizes[_i].bytes);
-  ck_assert_int_eq(extent.element_bits, rlo_dtype_storage_bits(sizes[_i].dtype));
+  ck_assert_int_eq(extent.elements, expected->elements);
+  ck_assert_int_eq(extent.slots, expected->slots);
+  ck_assert_int_eq(extent.element_bits, expected->element_bits);
+  ck_assert_int_eq(extent.bytes, expected->bytes);
+  ck_assert_int_eq(extent.physical_bytes, expected->physical_bytes);
 }
 
-RLO_TEST(test_shape__packs_small_elements) {
-  /* XLA: s4[64,128]E4 takes 4096 bytes. */
-  static const int64_t dims[] = {64, 128};
-  static const int64_t odd[] = {3};
-  rlo_layout layout = rlo_layout_row_major(2);
-
-  layout.element_size_bits = 4;
-  rlo_shape shape = make_with(RLO_DTYPE_S4, dims, 2, &layout);
-  ck_assert_int_eq(measure(&shape).physical_bytes, 4096);
-  layout = rlo_layout_row_major(1);
-  layout.element_size_bits = 4;
-  shape = make_with(RLO_DTYPE_S4, odd, 1, &layout);
-  ck_assert_int_eq(measure(&shape).bytes, 2);
-}
-
-RLO_TEST(test_shape__packs_tiled_small_elements) {
-  /* XLA: s4[9216,6144]T(64,128)(8,1)E4 takes 28311552 bytes. */
-  static const int64_t dims[] = {9216, 6144};
-  static const int64_t outer[] = {64, 128};
-  static const int64_t inner[] = {8, 1};
-  rlo_layout layout = rlo_layout_row_major(2);
-
-  layout.element_size_bits = 4;
-  expect_ok(rlo_layout_add_tile(&layout, outer, 2));
-  expect_ok(rlo_layout_add_tile(&layout, inner, 2));
-  rlo_shape shape = make_with(RLO_DTYPE_S4, dims, 2, &layout);
-  rlo_shape_extent extent = measure(&shape);
-  ck_assert_int_eq(extent.physical_bytes, 28311552);
-  ck_assert_int_eq(extent.bytes, 28311552);
-
-  static const int64_t none[] = {9216, 0};
-  shape = make_with(RLO_DTYPE_S4, none, 2, &layout);
-  ck_assert_int_eq(measure(&shape).physical_bytes, 0);
-}
-
-RLO_TEST(test_shape__counts_padding) {
-  /* XLA 2017: F32[10,20] padded to {15,21} takes 1260 bytes. */
-  static const int64_t dims[] = {10, 20};
-  rlo_layout layout = rlo_layout_row_major(2);
-
-  layout.has_padded_dimensions = true;
-  layout.padded_dimensions[0] = 15;
-  layout.padded_dimensions[1] = 21;
-  rlo_shape shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
-  rlo_shape_extent extent = measure(&shape);
-  ck_assert_int_eq(extent.elements, 200);
-  ck_assert_int_eq(extent.slots, 315);
-  ck_assert_int_eq(extent.bytes, 800);
-  ck_assert_int_eq(extent.physical_bytes, 1260);
-}
-
-RLO_TEST(test_shape__rounds_up_the_tail) {
-  static const int64_t dims[] = {3, 5};
-  rlo_layout layout = rlo_layout_row_major(2);
-
-  layout.tail_alignment_elems = 100;
-  rlo_shape shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
-  ck_assert_int_eq(measure(&shape).slots, 100);
-
-  static const int64_t none[] = {0, 5};
-  shape = make_with(RLO_DTYPE_F32, none, 2, &layout);
-  ck_assert_int_eq(measure(&shape).slots, 0);
-}
-
-RLO_TEST(test_shape__measures_views) {
-  static const int64_t dims[] = {2, 3};
-  static const int64_t none[] = {2, 0};
-  rlo_layout layout = rlo_layout_row_major(0);
-
-  layout.kind = RLO_LAYOUT_STRIDED;
-  layout.strides_elems[0] = 8;
-  layout.strides_elems[1] = 1;
-  layout.offset_elems = 3;
-  rlo_shape shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
-  rlo_shape_extent extent = measure(&shape);
-  ck_assert_int_eq(extent.elements, 6);
-  ck_assert_int_eq(extent.slots, 3 + 8 + 2 + 1);
-  ck_assert_int_eq(extent.physical_bytes, 56);
-
-  shape = make_with(RLO_DTYPE_F32, none, 2, &layout);
-  ck_assert_int_eq(measure(&shape).slots, 0);
-
-  layout.strides_elems[1] = -1;
-  shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
-  ck_assert_int_eq(measure(&shape).slots, 3 + 8 + 1);
+RLO_TEST(test_shape__refuses_a_view_of_what_is_before_its_memory) {
+  rlo_shape shape = test_shape_of("f32[2,3]{:strides(8,-1)offset(3)}");
+  rlo_layout layout = shape.layout;
   layout.offset_elems = 1;
-  rlo_status status = rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &layout, &shape);
-  ck_assert_int_eq(status, RLO_OUT_OF_RANGE);
-
-  shape = make_with(RLO_DTYPE_F32, NULL, 0, &layout);
-  ck_assert_int_eq(measure(&shape).slots, 2);
+  ck_assert_int_eq(rlo_shape_make_with_layout(RLO_DTYPE_F32, shape.dims, 2, &layout, &shape),
+                   RLO_OUT_OF_RANGE);
 }
 
 RLO_TEST(test_shape__refuses_sizes_beyond_64_bits) {
   static const int64_t wide[] = {INT64_C(1) << 31, INT64_C(1) << 31};
   static const int64_t wider[] = {INT64_C(1) << 32, INT64_C(1) << 32};
   static const int64_t empty[] = {INT64_MAX, 0, INT64_MAX};
-  rlo_shape shape = make(RLO_DTYPE_U8, NULL, 0);
+  rlo_shape shape = test_shape_make(RLO_DTYPE_U8, NULL, 0);
   rlo_shape before = shape;
 
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, wide, 2, &shape), RLO_OVERFLOW);
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U8, wider, 2, &shape), RLO_OVERFLOW);
   ck_assert_mem_eq(&shape, &before, sizeof shape);
-  shape = make(RLO_DTYPE_F32, empty, 3);
+  shape = test_shape_make(RLO_DTYPE_F32, empty, 3);
   ck_assert_int_eq(measure(&shape).elements, 0);
 
   rlo_layout layout = rlo_layout_row_major(1);
@@ -202,7 +123,7 @@ RLO_TEST(test_shape__refuses_a_duplicate_even_when_empty) {
 RLO_TEST(test_shape__element_size_of_the_type_is_the_default) {
   static const int64_t dims[] = {4};
   rlo_layout layout = rlo_layout_row_major(1);
-  rlo_shape plain = make(RLO_DTYPE_S4, dims, 1);
+  rlo_shape plain = test_shape_make(RLO_DTYPE_S4, dims, 1);
 
   layout.element_size_bits = 8;
   rlo_shape spelled = make_with(RLO_DTYPE_S4, dims, 1, &layout);
@@ -214,53 +135,32 @@ RLO_TEST(test_shape__element_size_of_the_type_is_the_default) {
   ck_assert(rlo_shape_compatible(&plain, &packed));
 }
 
-static void expect_physical_dims(const rlo_shape *shape, const int64_t *expected, int32_t count) {
+static const struct {
+  const char *text;
+  int32_t count;
+  int64_t dims[4];
+} physical[] = {
+    {"f32[3,5]", 2, {3, 5}},
+    {"f32[3,5]{0,1:pad(4,7)}", 2, {7, 4}},
+    {"f32[3,5]{0,1:T(2,2)L(1000)pad(4,7)}", 4, {4, 2, 2, 2}},
+    {"f32[8]{0:T(2,2)}", 4, {1, 4, 2, 2}},
+    {"f32[]", 0, {0}},
+};
+
+RLO_TABLE_TEST(test_shape__gives_physical_dims, physical) {
+  rlo_shape shape = test_shape_of(physical[_i].text);
   int64_t dims[64];
-  int32_t found;
-
-  expect_ok(rlo_shape_physical_dims(shape, dims, 64, &found));
-  ck_assert_int_eq(found, count);
+  int32_t count;
+  expect_ok(rlo_shape_physical_dims(&shape, dims, 64, &count));
+  ck_assert_int_eq(count, physical[_i].count);
   for (int32_t p = 0; p < count; ++p) {
-    ck_assert_int_eq(dims[p], expected[p]);
+    ck_assert_int_eq(dims[p], physical[_i].dims[p]);
   }
-}
-
-RLO_TEST(test_shape__gives_physical_dims) {
-  static const int64_t dims[] = {3, 5};
-  static const int64_t tile[] = {2, 2};
-  rlo_layout layout = rlo_layout_row_major(2);
-
-  rlo_shape shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
-  expect_physical_dims(&shape, dims, 2);
-
-  layout = rlo_layout_column_major(2);
-  layout.has_padded_dimensions = true;
-  layout.padded_dimensions[0] = 4;
-  layout.padded_dimensions[1] = 7;
-  shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
-  static const int64_t padded[] = {7, 4};
-  expect_physical_dims(&shape, padded, 2);
-
-  expect_ok(rlo_layout_add_tile(&layout, tile, 2));
-  layout.tail_alignment_elems = 1000;
-  shape = make_with(RLO_DTYPE_F32, dims, 2, &layout);
-  static const int64_t tiled[] = {4, 2, 2, 2};
-  expect_physical_dims(&shape, tiled, 4);
-
-  static const int64_t one_dim[] = {8};
-  layout = rlo_layout_row_major(1);
-  expect_ok(rlo_layout_add_tile(&layout, tile, 2));
-  shape = make_with(RLO_DTYPE_F32, one_dim, 1, &layout);
-  static const int64_t extended[] = {1, 4, 2, 2};
-  expect_physical_dims(&shape, extended, 4);
-
-  shape = make(RLO_DTYPE_F32, NULL, 0);
-  expect_physical_dims(&shape, NULL, 0);
 }
 
 RLO_TEST(test_shape__physical_dims_need_room) {
   static const int64_t dims[] = {3, 5};
-  rlo_shape shape = make(RLO_DTYPE_F32, dims, 2);
+  rlo_shape shape = test_shape_make(RLO_DTYPE_F32, dims, 2);
   int64_t out[1] = {77};
   int32_t count = 0;
 
@@ -273,14 +173,11 @@ RLO_TEST(test_shape__physical_dims_need_room) {
 }
 
 RLO_TEST(test_shape__compatible_ignores_layouts) {
-  static const int64_t dims[] = {3, 2};
-  static const int64_t others[] = {3, 3};
-  rlo_layout columns = rlo_layout_column_major(2);
-  rlo_shape a = make(RLO_DTYPE_F32, dims, 2);
-  rlo_shape b = make_with(RLO_DTYPE_F32, dims, 2, &columns);
-  rlo_shape c = make(RLO_DTYPE_S32, dims, 2);
-  rlo_shape d = make(RLO_DTYPE_F32, others, 2);
-  rlo_shape e = make(RLO_DTYPE_F32, dims, 1);
+  rlo_shape a = test_shape_of("f32[3,2]");
+  rlo_shape b = test_shape_of("f32[3,2]{0,1}");
+  rlo_shape c = test_shape_of("s32[3,2]");
+  rlo_shape d = test_shape_of("f32[3,3]");
+  rlo_shape e = test_shape_of("f32[3]");
 
   ck_assert(rlo_shape_compatible(&a, &b));
   ck_assert(!rlo_shape_equal(&a, &b));
@@ -312,7 +209,7 @@ RLO_TEST(test_shape__knows_the_fill) {
       {RLO_FILL_BITS, true, bits},
   };
 
-  rlo_shape shape = make(RLO_DTYPE_F32, NULL, 0);
+  rlo_shape shape = test_shape_make(RLO_DTYPE_F32, NULL, 0);
 
   memcpy(shape.layout.fill_bits, bits, sizeof bits);
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
