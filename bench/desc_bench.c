@@ -8,7 +8,7 @@
 #include "relayout/text.h"
 
 /*
- * What questions about a shape cost on the host: nanoseconds for each call, the
+ * Times questions about a shape on the host: nanoseconds for each call, the
  * best of several rounds. A dot product of index and strides, by hand, stands
  * beside the index of a prepared map, which should take at most twice as long.
  */

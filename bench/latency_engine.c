@@ -17,7 +17,7 @@ enum {
   SIZE = 64
 };
 
-/** One transpose, asked for in two ways. */
+/** One transpose, as an operation of an engine and as a plan. */
 typedef struct asked {
   rlo_engine *engine;
   rlo_tensor *x, *y;
@@ -83,7 +83,7 @@ static bool ask_plan(const asked *a) {
   return true;
 }
 
-/** Ask BURST times and wait; only the asking is timed. */
+/** Asks BURST times and waits; only the asking is timed. */
 static bool burst(const asked *a, bool (*ask)(const asked *a), double *out_nanos) {
   for (int32_t i = 0; i < BURST; ++i) {
     double start = bench_nanos_now();

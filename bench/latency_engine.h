@@ -4,8 +4,8 @@
 
 #include "suite.h"
 
-/** What an operation on a tensor costs beside rlo_enqueue of the same move,
- *  made and given back each time. Part of the suite `latency`. */
+/** Times an operation on a tensor, whose result is made and released each time,
+ *  beside rlo_enqueue of the same move. Part of the suite `latency`. */
 bool bench_latency_engine_run(bench_run *run);
 
 #endif

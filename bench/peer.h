@@ -24,7 +24,7 @@ typedef struct bench_move {
   double measure_seconds;
 } bench_move;
 
-/** Somebody who can do a move, or copies as many bytes. */
+/** A contestant that does a move, or copies as many bytes. */
 typedef struct bench_peer {
   const char *name;
   const char *summary;
@@ -62,7 +62,8 @@ enum {
  *  wake up is not what work-groups take. */
 #define BENCH_HOST_COPY_MIN_BYTES (INT64_C(64) << 10)
 
-/** Those built in. @return how many, at most BENCH_MAX_PEERS. */
+/** Lists the contestants that are built in. @return their number, at most
+ *  BENCH_MAX_PEERS. */
 int32_t bench_peers_get(const bench_peer **out_peers);
 
 /** Returns the facts of the plan of the library's contestant. */

@@ -69,8 +69,8 @@ bool bench_suite_host_run(bench_run *run);
 bool bench_suite_latency_run(bench_run *run);
 bool bench_suite_compile_run(bench_run *run);
 
-/** What `compile` has a fresh process do: plan, build and launch the cases of
- *  ttc57 (or only the first), and print what that cost. */
+/** Plans, builds and launches the cases of ttc57 (or only the first) and prints
+ *  the cost: the work of the fresh process that `compile` starts. */
 bool bench_suite_compile_child(const bench_run *run, bool is_only_first);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs cost. A compiler is cold only once in a process and in a cache,
- * so this program runs itself again over one fresh folder, which both the
- * library's programs and the driver's own files are kept in: first cold, then
- * warm.
+ * Times the building of programs. A compiler is cold only once in a process and
+ * in a cache, so this program runs itself again over one fresh folder, which
+ * holds both the library's programs and the driver's own files: first cold,
+ * then warm.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What asking costs: lowering, planning, and one enqueue against the bare
+ * Times requests: lowering, planning, and one enqueue against the bare
  * clSetKernelArg and clEnqueueNDRangeKernel of a kernel with as many arguments.
  * The arrays are tiny, so that the device keeps out of the way.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a service costs where everything fits: a job from memory to memory in
- * turns with the plan alone over the same memory, the same on the host with the
- * mover alone, and two halves of a device as two contexts with the whole.
+ * Times a service where everything fits: a job from memory to memory in turns
+ * with the plan alone over the same memory, the same on the host with the mover
+ * alone, and two halves of a device as two contexts with the whole.
  */
 #include <stdio.h>
 #include <stdlib.h>

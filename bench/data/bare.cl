@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the latency suite launches by itself, to see what the driver costs: as
- * many arguments, of the same kinds, as a tile kernel of the library takes, and
- * next to no work. It stores only if `enable` is not 0.
+ * The latency suite launches this kernel by itself to time the driver. It takes
+ * as many arguments, of the same kinds, as a tile kernel of the library, and
+ * does next to no work. It stores only if `enable` is not 0.
  */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void bare(
     __global const uchar *src,

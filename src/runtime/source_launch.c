@@ -203,7 +203,7 @@ rlo_status rlo__source_launch_enqueue(rlo_context *context, cl_command_queue que
   rlo__program *program = NULL;
   rlo__pooled_kernel *kernel = NULL;
   rlo_status status = RLO_OK;
-  /* Of parameters the driver keeps what they are called, and their types. */
+  /* This option makes the driver keep the names and types of parameters. */
   rlo__str options = rlo__str_growing();
   rlo__str_printf(&options, "%s -cl-kernel-arg-info", launch->options);
   RLO_TRY_GOTO(rlo__str_take(&options, &spec.options));

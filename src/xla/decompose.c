@@ -12,8 +12,8 @@
 #include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"
 
-/* What is known of a dimension: its size, and, if the array has elements, the
- * distances from the first one to the second, middle and last one along it. */
+/* The size of a dimension and, if the array has elements, the distances from
+ * the first element to the second, middle and last one along it. */
 typedef struct profile {
   int64_t size;
   int64_t distances[3];

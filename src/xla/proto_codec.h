@@ -28,7 +28,7 @@ typedef struct rlo__proto_message {
   const struct rlo__proto_message *origin;
 } rlo__proto_message;
 
-/** What a value of a field is. */
+/** The type of a field's value. */
 typedef enum rlo__field_type {
   RLO__TYPE_INT64,
   RLO__TYPE_INT32,

@@ -62,7 +62,7 @@ static rlo_status read_array(const rlo__shape_message *message, rlo_shape *shape
   return rlo_shape_validate_unbounded(shape);
 }
 
-/* The kind of what is no array: its name, or NULL. */
+/* Returns the name of the kind, or NULL for an array. */
 static const char *kind_of_tree(const rlo__shape_message *message) {
   return message->element_type == RLO_SHAPE_KIND_ARRAY
              ? NULL
@@ -83,8 +83,8 @@ static rlo_status read_shape(const void *from, void *out) {
 
 static rlo_status read_tree(const void *from, void *out);
 
-/* `what` is what a failure calls one of them, and what has been read before it
- * is in out_trees. */
+/* Messages of failures call an entry `what`. A failure leaves the trees that
+ * were read before it in out_trees. */
 static rlo_status read_trees(rlo__shape_message *const *messages, size_t count, const char *what,
                              rlo_shape_tree **out_trees) {
   for (size_t i = 0; i < count; ++i) {
@@ -101,8 +101,8 @@ static rlo_status read_tuple(const rlo__shape_message *message, rlo_shape_tree *
   return rlo__tree_finish_tuple(status, tuple, out_tree);
 }
 
-/* What is no array or tuple, has nothing but its name and, if it is a buffer,
- * an array. */
+/* Reads a shape that is neither an array nor a tuple. A buffer has its array as
+ * the only entry of tuple_shapes; the other kinds have no entry. */
 static rlo_status read_leaf(const rlo__shape_message *message, const char *name,
                             rlo_shape_tree **out_tree) {
   size_t num_arrays = message->element_type == RLO_SHAPE_KIND_BUFFER;

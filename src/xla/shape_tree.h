@@ -40,7 +40,7 @@ RLO_NODISCARD rlo_status rlo__tree_begin_tuple(int64_t num_elements, rlo_shape_t
 RLO_NODISCARD rlo_status rlo__tree_finish_tuple(rlo_status status, rlo_shape_tree *tuple,
                                                 rlo_shape_tree **out_tree);
 
-/** As rlo_program_shape_create, with a name for the first `num_names`
+/** Does what rlo_program_shape_create does, and names the first `num_names`
  *  parameters. */
 RLO_NODISCARD rlo_status rlo__program_shape_create(rlo_shape_tree *const *parameters,
                                                    int64_t num_parameters, const char *const *names,

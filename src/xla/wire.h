@@ -19,7 +19,7 @@ static inline int32_t rlo__narrow_count(size_t count) {
   return (int32_t)rlo__min_size(count, INT32_MAX);
 }
 
-/** As rlo_layout_from_minor_to_major. */
+/** Calls rlo_layout_from_minor_to_major with narrowed numbers. */
 RLO_NODISCARD static inline rlo_status rlo__layout_from_wire(const int64_t *minor_to_major,
                                                              size_t rank, rlo_layout *out_layout) {
   int32_t ours[RLO_MAX_RANK];
@@ -29,7 +29,8 @@ RLO_NODISCARD static inline rlo_status rlo__layout_from_wire(const int64_t *mino
   return rlo_layout_from_minor_to_major(ours, rlo__narrow_count(rank), out_layout);
 }
 
-/** As rlo_layout_add_tile. Combined dimensions are RLO_TILE_COMBINE or -1. */
+/** Calls rlo_layout_add_tile with narrowed numbers. `dims` has RLO_TILE_COMBINE
+ *  or -1 for a combined dimension. */
 RLO_NODISCARD static inline rlo_status rlo__layout_add_wire_tile(rlo_layout *layout,
                                                                  const int64_t *dims, size_t rank) {
   int64_t ours[RLO_MAX_TILE_RANK];
