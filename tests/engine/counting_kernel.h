@@ -4,11 +4,12 @@
 
 #include "relayout/kernel.h"
 
-/** What happened to a kernel. Outlives the engine: static. */
+/** The calls of a kernel, and how it behaves. Static, as it outlives the
+ *  engine. */
 typedef struct counted_kernel {
   int setups, disposals, runs;
   rlo_status setup_status;
-  /** What a kernel of its own does. */
+  /** The factor by which the kernel of config_of multiplies. */
   float factor;
 } counted_kernel;
 

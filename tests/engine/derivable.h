@@ -5,8 +5,8 @@
 #include "relayout/gradient.h"
 
 /*
- * What the suites of the gradients derive: a kernel that the tests bring, a
- * function of it, and the two halves of a custom gradient.
+ * Functions that the suites of the gradients derive: a kernel that the tests
+ * bring, a function of it, and the two halves of a custom gradient.
  */
 
 /** y = a * b, for f32: kernel "Multiply" on the host. */

@@ -9,7 +9,7 @@
 #include "support/expect.h"
 #include "support/shape_of.h"
 
-/* What an engine does on a device: buffers, memory, kernels in OpenCL C. */
+/* An engine on a device: buffers, memory, kernels in OpenCL C. */
 
 /* ------------------------------------------------------------------ buffers */
 
@@ -271,7 +271,7 @@ static const rlo_source_kernel scale_kernel = {.struct_size = sizeof(rlo_source_
                                                .arguments = scale_arguments,
                                                .num_arguments = 5};
 
-/* Is not called. */
+/* The engine must not call this. */
 static rlo_status no_range(const rlo_kernel_call *call, rlo_source_range *out_range) {
   (void)call;
   (void)out_range;
@@ -324,7 +324,7 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   expect_ok(rlo_run_kernel(engine, "Scale", &none, 1, &attributes, &y, 1, NULL));
   ck_assert_int_eq(launches(), before);
   rlo_tensor_release(y);
-  /* What does not fit. */
+  /* The value does not fit. */
   const rlo_attribute far[] = {rlo_attribute_i64("factor", INT64_C(1) << 40),
                                rlo_attribute_f64("shift", 7)};
   const rlo_attributes too_far = {far, 2};

@@ -5,7 +5,7 @@
 #include "relayout/ops.h"
 #include "support/shape_of.h"
 
-/* What an engine that fuses launches on a device. */
+/* Launches of an engine that fuses on a device. */
 
 RLO_FILE_FIXTURE(open_context, close_context);
 
@@ -28,7 +28,7 @@ RLO_TEST(test_engine__pad_of_transpose_of_slice) {
     ck_assert_int_eq(rlo_tensor_is_pending(p), is_fusing);
     ck_assert_int_eq(rlo_engine_live_tensors(engine), is_fusing ? 4 : 1);
     expect_ok(rlo_tensor_read(p, results[is_fusing], sizeof results[0]));
-    /* What it was waiting for is let go. */
+    /* The result releases the tensors that it was waiting for. */
     ck_assert_int_eq(rlo_engine_live_tensors(engine), 1);
     ck_assert_int_eq(launches() - before, is_fusing ? 1 : 3);
     ck_assert_int_eq(engine_stats().materialized, is_fusing);

@@ -3,9 +3,8 @@
 #include "relayout/kernel.h"
 
 /*
- * What the built-in kernels that repeat, join, pick and add elements do to the
- * arrays that TensorFlow's own tests use, on both backends, one at a time and
- * fused.
+ * Built-in kernels that repeat, join, pick and add elements give the results of
+ * TensorFlow's own tests, on both backends, one at a time and fused.
  */
 
 RLO_FILE_FIXTURE(open_context, close_context);

@@ -5,8 +5,8 @@
 #include "support/shape_of.h"
 
 /*
- * What the built-in kernels that move the elements of one array do to those
- * that TensorFlow's own tests use, on both backends, one at a time and fused.
+ * Built-in kernels that move the elements of one array give the results of
+ * TensorFlow's own tests, on both backends, one at a time and fused.
  */
 
 RLO_FILE_FIXTURE(open_context, close_context);

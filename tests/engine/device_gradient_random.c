@@ -125,7 +125,7 @@ static void check_case(const sample *s, int64_t number) {
   }
 }
 
-/* What moves only has a gradient in types that are not added too. */
+/* A kernel that only moves has a gradient in types without addition too. */
 static void check_pred(sample *s, int64_t number) {
   rlo_tensor *xs[MOST_TENSORS] = {NULL};
   rlo_tensor *ys[8] = {NULL};

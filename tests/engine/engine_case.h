@@ -7,8 +7,8 @@
 #include "support/suite.h"
 
 /*
- * What the suites of the engine share: an engine for each test, tensors to run
- * kernels on, and how results and refusals are looked at.
+ * The suites of the engine share this: an engine for each test, tensors to run
+ * kernels on, and checks of results and refusals.
  */
 
 #define DIMS(...)    ((const int64_t[]){__VA_ARGS__})

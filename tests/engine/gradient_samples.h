@@ -12,8 +12,8 @@
 
 enum { MOST_TENSORS = 4, MOST_ITEMS = 5, MOST_NUMBERS = 16 };
 
-/** A kernel and what it is called with. It points into itself: not to be
- *  copied. */
+/** A kernel and the arguments of a call. It points into itself: do not copy
+ *  it. */
 typedef struct sample {
   const char *kernel_name;
   int32_t num_inputs;
@@ -31,13 +31,13 @@ typedef struct sample {
   bool is_injective;
 } sample;
 
-/** What every number is drawn from. */
+/** The source of all random numbers. */
 extern test_random rng;
 
-/** From `low` to `high`, both included. */
+/** Draws a number from `low` to `high`, both included. */
 int64_t draw(int64_t low, int64_t high);
 
-/** A call of one kernel after the other, as `number` counts up. */
+/** Draws a call; kernels take turns as `number` counts up. */
 void draw_sample(int64_t number, sample *out_sample);
 
 #endif

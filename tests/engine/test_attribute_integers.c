@@ -21,7 +21,8 @@ typedef struct padded {
   const char *why;
 } padded;
 
-/* What PadV2 writes for a value, in one element of up to 64 bits. */
+/* Runs PadV2 with a value, and reads the element of up to 64 bits that it
+ * writes. */
 static rlo_status pad_with(const char *dtype, const rlo_attribute *value, uint64_t *out_bits) {
   char text[32];
   rlo_tensor *x = NULL;
@@ -174,7 +175,7 @@ RLO_TEST(test_attribute_integers__factors) {
       {"u64", 1, LARGE("factor", UINT64_MAX), UINT64_MAX},
       {"u64", 1, LARGE("factor", UINT64_C(1) << 63), UINT64_C(1) << 63},
       {"u64", 3, LARGE("factor", (UINT64_C(1) << 63) + 2049), (UINT64_C(1) << 63) + 6147},
-      /* What is above the type's bits has no effect. */
+      /* Bits above those of the type have no effect. */
       {"s32", 7, rlo_attribute_i64("factor", odd), 7},
       {"s32", 7, rlo_attribute_i64("factor", INT64_MAX), 0xfffffff9},
       {"u8", 7, rlo_attribute_i64("factor", 257), 7},

@@ -44,7 +44,7 @@ RLO_TEST(test_gradients__custom) {
     expect_ok(rlo_tape_begin(engine, &tape));
     expect_ok(rlo_custom_gradient(engine, "magnitude", copy_forward, times_magnitude, NULL, &x, 1,
                                   &y, 1));
-    /* What it ran is not seen. */
+    /* The tape does not record the operations that it ran. */
     ck_assert_int_eq(rlo_tape_length(tape), 1);
     for (int again = 0; again < 2; ++again) {
       expect_ok(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx));

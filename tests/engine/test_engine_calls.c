@@ -162,7 +162,7 @@ RLO_TEST(test_engine_calls__factors_are_finite) {
 }
 
 RLO_TEST(test_engine_calls__values_to_pad_with) {
-  /* What a number becomes in every kind of type. */
+  /* A number and its bits in every kind of type. */
   static const struct {
     const char *dtype;
     double value;
@@ -235,7 +235,7 @@ RLO_TEST(test_engine_calls__plans_are_kept) {
 
 /* ------------------------------------------------------------------- memory */
 
-/* What fuses and what does not, in one go. */
+/* Runs operations that fuse and operations that do not. */
 static rlo_status do_much(void) {
   const int32_t data[6] = {1, 2, 3, 4, 5, 6};
   rlo_shape shape;

@@ -59,8 +59,8 @@ static const named_kernel kernels[] = {
 
 enum { MAX_RESULTS = 3, MAX_INPUTS = 3, MAX_FLOATS = 64 };
 
-/* What a kernel gave: the values of results and gradients, one after another,
- * each behind its dimensions. */
+/* Results and gradients of a kernel: the values of one after another, each
+ * behind its dimensions. */
 typedef struct answer {
   int32_t count;
   float values[4 * MAX_FLOATS];

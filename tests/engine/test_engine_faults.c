@@ -7,7 +7,7 @@
 #include "relayout/engine_ops.h"
 #include "relayout/gradient.h"
 
-/* What users register that does it wrong, or fails. */
+/* Functions of users that fail or break the rules. */
 
 static rlo_status leave_out(rlo_kernel_call *call, void *payload) {
   (void)call;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine writes fits the struct of the caller's header, and what it
- * reads may be that of an older one. */
+/* The engine writes no more than the struct of the caller's header holds, and
+ * reads structs of older headers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +150,7 @@ RLO_TEST(test_engine_reports__an_older_kernel_config_is_registered) {
   ck_assert_ptr_eq(found.payload, &second);
   ck_assert_ptr_null(found.built_in);
   ck_assert_uint_eq(found.struct_size, sizeof found);
-  /* One that ends before `infer` lacks what a kernel must have. */
+  /* A config that ends before `infer` lacks a required field. */
   config.struct_size = offsetof(rlo_kernel_config, infer);
   expect_refusal(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL),
                  RLO_INVALID_ARGUMENT, "kernel 'Older' has no infer");
@@ -204,7 +204,7 @@ static rlo_status create_other(rlo_engine *of, void *payload,
   return status;
 }
 
-/* What an older backend lacks is not called. */
+/* The engine does not call a method that an older backend lacks. */
 RLO_TEST(test_engine_reports__an_older_backend_is_created) {
   static const size_t older = offsetof(rlo_backend_methods, clear);
   static const size_t newer = sizeof(rlo_backend_methods) + 8;
@@ -226,7 +226,7 @@ RLO_TEST(test_engine_reports__an_older_backend_is_created) {
         rlo_backend_register(engine, names[k], create_other, (void *)(uintptr_t)others[k], 0));
     ck_assert_int_eq(rlo_backend_set(engine, names[k]), RLO_INVALID_ARGUMENT);
   }
-  /* Nobody knows whether `none` has one. */
+  /* The struct of `none` ends before `destroy`. */
   ck_assert_int_eq(backend.destroyed, 1);
   end();
 }
@@ -307,7 +307,7 @@ RLO_TABLE_TEST(test_engine_reports__lists_have_an_element_size, lists) {
   end();
 }
 
-/* What a list of an older header holds can be registered again. */
+/* An entry of a list with an older header can be registered again. */
 RLO_TEST(test_engine_reports__a_listed_config_is_registered) {
   const size_t older = offsetof(rlo_gradient_config, payload);
   unsigned char *narrow = test_guarded_make(ROOM * older);

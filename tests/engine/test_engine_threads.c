@@ -133,7 +133,7 @@ static void make_and_release(void *payload) {
   }
 }
 
-/* What a profile is called with; its calls do not overlap. */
+/* The payload of a profile; its calls do not overlap. */
 typedef struct tally {
   int64_t count;
   bool is_wrong;

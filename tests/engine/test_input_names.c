@@ -16,7 +16,7 @@ RLO_TIMEOUT(60);
 /* ----------------------------------------------------------------- built in */
 
 RLO_TEST(test_input_names__of_built_in_kernels) {
-  /* What TensorFlow.js calls them; all others take one, 'x'. */
+  /* TensorFlow.js's names of inputs; all other kernels take one input, 'x'. */
   static const struct {
     const char *kernel;
     const char *names[2];
@@ -299,7 +299,7 @@ RLO_TEST(test_input_names__of_a_kernel_of_ones_own) {
   rlo_tensor *y = NULL;
   config.payload = &chosen;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
-  /* They are copied. */
+  /* The engine has copied the names. */
   first[0] = 'F';
   second[0] = 'S';
   names[0] = NULL;
@@ -316,7 +316,8 @@ RLO_TEST(test_input_names__of_a_kernel_of_ones_own) {
   expect(y, FLOATS(1), 1);
   expect_refusal(rlo_run_kernel_named(engine, "Choose", both + 1, 1, NULL, &y, 1, NULL),
                  RLO_NOT_FOUND, "kernel 'Choose': the call has no input 'second'");
-  /* What was found can be registered again, elsewhere as well. */
+  /* A config that was found can be registered again, on other engines as
+   * well. */
   rlo_engine *other = NULL;
   expect_ok(rlo_engine_create(NULL, &other));
   expect_ok(rlo_kernel_register(other, &found, 0, NULL));

@@ -4,7 +4,7 @@
 #include "relayout/backend.h"
 
 /*
- * What the tensors of an engine hold, by backend.
+ * The memory that the tensors of an engine hold, by backend.
  *
  * On the host, and, built with RELAYOUT_TEST_ON_DEVICE, on the "opencl"
  * backend.

@@ -99,12 +99,12 @@ RLO_TEST(test_profile__kernels) {
   expect_ok(rlo_op_reshape(y, DIMS(6), 1, &view));
   rlo_tensor *const parts[] = {view, view};
   expect_ok(rlo_op_concat(parts, 2, 0, &joined));
-  /* What fails is none. */
+  /* A call that fails is not a run. */
   rlo_tensor *none = NULL;
   ck_assert_int_ne(rlo_op_reverse(x, DIMS(9), 1, &none), RLO_OK);
   ck_assert_int_eq(num_runs, 3);
   expect_ok(rlo_profile_end(engine));
-  /* What runs later is none either. */
+  /* A call after the profile ended is not recorded. */
   rlo_tensor *after = NULL;
   expect_ok(rlo_op_transpose(x, NULL, &after));
   rlo_tensor_release(after);
@@ -130,7 +130,7 @@ RLO_TEST(test_profile__kernels) {
   end();
 }
 
-/* What runs as one is one run, when it runs. */
+/* Fused operations are one run, recorded when they run. */
 RLO_TEST(test_profile__fused_operations) {
   begin_measuring(true);
   rlo_tensor *x = tensor(DIMS(2, 3), 2, counted);

@@ -55,8 +55,8 @@ RLO_TEST(test_scopes__release_what_nobody_kept) {
   expect_ok(rlo_scope_end(NULL));
 }
 
-/* What an inner scope keeps belongs to the outer one, and from the outermost to
- * the caller. */
+/* A tensor that an inner scope keeps belongs to the outer one; a tensor that
+ * the outermost scope keeps belongs to the caller. */
 RLO_TEST(test_scopes__nest) {
   rlo_scope *outer = open_scope();
   rlo_tensor *x = tensor(DIMS(2), 1, FLOATS(1, 2));
@@ -68,7 +68,7 @@ RLO_TEST(test_scopes__nest) {
   expect_live(2);
   inner = open_scope();
   rlo_tensor *kept_by_outer = reversed(x);
-  /* Beyond both scopes at once. */
+  /* Kept beyond both scopes at once. */
   expect_ok(rlo_scope_keep(outer, kept_by_outer));
   expect_ok(rlo_scope_end(inner));
   expect_live(3);
@@ -315,7 +315,7 @@ RLO_LOOP_TEST(test_scopes__that_a_kernel_leaves_open, 0, 4) {
   rlo_tensor_release(x);
 }
 
-/* What a kernel makes outside a scope of its own is its own. */
+/* Makes a tensor outside any scope of its own, and keeps a reference to it. */
 static rlo_status stash(rlo_kernel_call *call, void *payload) {
   rlo_tensor **stashed = payload;
   rlo_status status = rlo_op_reverse(call->inputs[0], DIMS(0), 1, stashed);
@@ -347,7 +347,8 @@ RLO_TEST(test_scopes__what_a_kernel_owns) {
 
 /* ---------------------------------------------------------------- gradients */
 
-/* What a tape saved lives as long as the tape, whatever scopes release. */
+/* Tensors that a tape saved live as long as the tape, whatever scopes
+ * release. */
 RLO_TEST(test_scopes__and_tapes) {
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *dx = NULL;
@@ -358,7 +359,8 @@ RLO_TEST(test_scopes__and_tapes) {
   const int32_t picks[] = {2, 0, 2};
   rlo_tensor *places = indices_of(DIMS(3), 1, picks);
   expect_ok(rlo_op_gather(x, places, 0, 0, &y));
-  /* By the caller too: the tape's reference is not taken for the scope's. */
+  /* The caller releases it too: the tape's reference is not taken for the
+   * scope's. */
   rlo_tensor_release(places);
   expect_ok(rlo_scope_keep(scope, y));
   expect_ok(rlo_scope_end(scope));

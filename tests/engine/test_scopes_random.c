@@ -42,7 +42,8 @@ static bool needs(const node *n, int32_t input) {
          (n->inputs[0] == input || n->inputs[n->num_inputs - 1] == input);
 }
 
-/* What has a reference, and what a pending result that lives is made of. */
+/* Counts nodes that have a reference, and nodes that a live pending result is
+ * made of. */
 static int64_t count_live(void) {
   bool lives[MAX_NODES];
   int64_t count = 0;

@@ -37,7 +37,7 @@ static const struct {
     {"f32[3,2,2]{0,1,2}", "f32[6,2]{0,1}", 0, false},
     {"f32[3,2,2]{1,0,2}", "f16[6,2]{0,1}", 0, false},
     {"f32[3,2,2]{1,0,2}", "f16[6,2]{0,1}", RLO_BITCAST_IGNORE_ELEMENT_TYPE, true},
-    /* What XLA's test of two unit indices does not see. */
+    /* XLA's test of two unit indices misses these. */
     {"f32[8,128]{1,0:T(8,128)}", "f32[1024]", 0, true},
     {"f32[16,256]{1,0:T(8,128)}", "f32[4096]", 0, false},
     {"f32[16,256]{1,0:T(8,128)}", "f32[2,8,256]{2,1,0:T(8,128)}", 0, true},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which transposes and reshapes a bitcast is made of, and the layout that makes
- * a reshape one. */
+/* The transposes and reshapes that a bitcast is made of, and the layout that
+ * makes a reshape a bitcast. */
 
 #include "relayout/xla/bitcast.h"
 #include "support/shape_of.h"

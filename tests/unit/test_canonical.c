@@ -297,7 +297,6 @@ RLO_TEST(test_canonical__drops_the_terms_of_guards_that_go) {
   }
 }
 
-/* What no count includes is no part of a problem. */
 RLO_TEST(test_canonical__takes_no_notice_of_what_is_not_counted) {
   for (int32_t form = 0; form < 4; ++form) {
     for (int32_t is_late = 0; is_late < 4; ++is_late) {
@@ -338,7 +337,8 @@ RLO_TEST(test_canonical__parts_of_units_have_their_bits_of_the_fill_only) {
   }
 }
 
-/* What is behind a full list of guards or terms stays when one of them goes. */
+/* Removing an entry of a full list of guards or terms keeps the fields behind
+ * the list. */
 RLO_TEST(test_canonical__keeps_what_lies_behind_full_lists) {
   make(8, 2, (int64_t[]){50, 50}, (int64_t[]){50, 1}, (int64_t[]){50, 1});
   for (int32_t g = 0; g < RLO_MAX_GUARDS; ++g) {

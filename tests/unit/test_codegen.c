@@ -28,7 +28,7 @@ static rlo__program_spec make(void) {
   return spec;
 }
 
-/* What follows the kernel's name among the options. */
+/* Checks the options that follow the kernel's name. */
 static void expect_options(const char *kernel_file, const char *expected) {
   rlo__program_spec spec = make();
   char head[256];

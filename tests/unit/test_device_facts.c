@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is made of a driver's account of a device, for devices that are not at
- * hand. */
+/* The info of devices that are not at hand, from facts that a driver states. */
 #include <stdio.h>
 #include <string.h>
 

@@ -24,14 +24,14 @@
 typedef struct named_op {
   const char *name;
   rlo_status (*append)(rlo_chain *chain, rlo_chain *other, int32_t dim);
-  /** What `dim` counts in, if not in those three. */
+  /** The number of dimensions that `dim` counts in; 0: 3. */
   int32_t rank;
   /** The lowest number that it takes: 1 for channels. */
   int32_t first;
 } named_op;
 
 static rlo_status transpose(rlo_chain *chain, rlo_chain *other, int32_t dim) {
-  /* All three, where `dim` is none of them. */
+  /* Every dimension, where `dim` is none of them. */
   int32_t rest[3] = {0};
   (void)other;
   for (int32_t k = 0, at = 0; k < 3; ++k) {

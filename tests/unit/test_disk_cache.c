@@ -24,7 +24,7 @@ enum { LIMIT = 1 << 20 };
 static char home[64];
 static char folder_path[96];
 static rlo__disk_cache *cache;
-/** What the cache said, the last line. */
+/** The last line that the cache logged. */
 static char last_line[1024];
 
 static void write_down(void *payload, int32_t level, const char *line) {
@@ -495,7 +495,7 @@ RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
   ck_assert_int_eq(rlo_cache_inspect(NULL, NULL), RLO_INVALID_ARGUMENT);
 }
 
-/* What fails while the entries are listed names the cache. */
+/* A failure to list the entries names the cache. */
 RLO_TEST(test_disk_cache__says_which_cannot_be_listed) {
   char wanted[160];
   snprintf(wanted, sizeof wanted, "cache \"%s\": ", folder_path);

@@ -273,7 +273,7 @@ RLO_TEST(test_dlpack__export_refuses_no_data_no_device_no_memory) {
   ck_assert_ptr_null(destroyed);
 }
 
-/* What is lent and taken back has its elements where they were. */
+/* Elements of a tensor that is exported and imported keep their places. */
 RLO_TEST(test_dlpack__round_trips) {
   static const rlo_dtype dtypes[] = {RLO_DTYPE_PRED, RLO_DTYPE_U4, RLO_DTYPE_BF16, RLO_DTYPE_C128};
   test_random random = test_random_begin("dlpack");

@@ -109,7 +109,7 @@ static uint64_t constant_of(rlo_dtype dtype, rlo_dtype_constant constant) {
   return bits;
 }
 
-/* What the name of a small float says about its values. */
+/* The encoding of NaN that the name of a small float states. */
 typedef enum nan_kind {
   /* The exponent all ones: mantissa 0 is an infinity, others are NaN. */
   NAN_IEEE,

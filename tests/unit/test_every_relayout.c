@@ -42,7 +42,7 @@ typedef struct every_case {
   bool is_padded;
 } every_case;
 
-/** What differs from case to case. */
+/** The bounds of a set of cases. */
 typedef struct space {
   const char *name;
   int32_t most_rank;
@@ -92,7 +92,7 @@ static void dst_dims_of(const every_case *c, int64_t *out_dims) {
   }
 }
 
-/** What the destination should hold; returns its bytes. */
+/** Writes the expected destination; returns its size in bytes. */
 static int64_t expect_bytes(const every_case *c, int64_t element_bytes, const uint8_t *src,
                             const uint8_t *fill, uint8_t *dst) {
   int64_t dims[MOST_RANK];

@@ -41,7 +41,7 @@ static rlo_status move_piece(void *payload, const rlo_redistribution_piece *piec
   return RLO_OK;
 }
 
-/* What receives nothing may have padding. */
+/* Fills the padding of a device that receives no piece. */
 static void fill(moves *m) {
   rlo_problem_list *list;
   expect_ok(rlo_redistribution_lower_fill(m->c->plan, m->receiver, &list));

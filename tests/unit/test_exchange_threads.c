@@ -143,7 +143,8 @@ static void free_ranks(const fake_net *net) {
   }
 }
 
-/* What a rank states of itself holds, and together it is the plan's least. */
+/* Checks that each rank keeps to its own counters, and that together they send
+ * the plan's least bytes. */
 static void check_counters(const exchange_case *c, const fake_net *net) {
   int64_t messages = 0;
   int64_t bytes = 0;
@@ -275,7 +276,7 @@ RLO_TEST(test_exchange_threads__a_broken_link_ends_every_rank) {
       for (int32_t k = 0; k < 4; ++k) {
         lost += ranks[k].created == RLO_IO || ranks[k].statuses[0] == RLO_IO;
       }
-      /* Who has heard the end of the last agreement is done. */
+      /* A rank that heard the end of the last agreement is done. */
       ck_assert_int_ge(lost, 1);
       partly += lost < 4 ? 1 : 0;
     }

@@ -169,7 +169,7 @@ RLO_TEST(test_family_gpu__narrow_units_move_as_words) {
       int64_t written = test_plan_define(&launch, "RLO_TILE_B") * unit_bytes / 4;
       ck_assert_int_eq(table[n].lanes / read * unit_bytes % 4, 0);
       ck_assert_int_eq(table[n].lanes / written * unit_bytes % 4, 0);
-      /* What may be read of the source's memory. */
+      /* The bounds of the readable memory of the source. */
       const int64_t *bounds = &launch.numbers[launch.arguments[SRC_BEGIN].first];
       ck_assert_int_eq(bounds[0], -3 * unit_bytes);
       ck_assert_int_eq(bounds[1], 1000 - 3 * unit_bytes);

@@ -120,16 +120,17 @@ static int64_t dot(int32_t strides, int32_t lane, const int64_t at[LANES]) {
 
 enum { MAX_CELLS = 1 << 16 };
 
-/* What local memory holds, byte by byte: positions in the source from the
- * block's first point. And the positions from which units of the destination
- * came, by the order in which they were written. */
+/* The content of local memory, byte by byte: positions in the source from the
+ * block's first point. `written` lists the positions from which units of the
+ * destination came, in the order of the writes. */
 static int64_t local[MAX_CELLS];
 static int64_t num_written;
 
 static struct { int64_t src, dst; } written[MAX_CELLS];
 
-/* Read a block, whose first point has an address, as the kernel does; the
- * source begins at 0. Where it tests no piece, none may leave the source. */
+/* Reads the block whose first point is at `address`, as the kernel does. The
+ * source begins at 0. Where the kernel tests no piece, none may leave the
+ * source. */
 static void read_block(int64_t address) {
   const int64_t mask = constant.read_bytes - 1;
   for (int64_t n = 0; n < MAX_CELLS; ++n) {
@@ -189,8 +190,8 @@ static int64_t cell_of(const int64_t place[LANES], int64_t k) {
   return dot(LOCAL_STRIDES, LANES, place) + dot(LOCAL_STRIDES, LANES, unit);
 }
 
-/* That a word's units follow each other in local memory but for one turn, and
- * that what the kernel reads along with them lies there. */
+/* Checks that a word's units follow each other in local memory but for one
+ * turn, and that the other units that the kernel reads with them lie there. */
 static void check_word(const int64_t place[LANES], int64_t origin, int64_t k) {
   const int64_t step = argument(LOCAL_STRIDES, LANES);
   const int64_t extent = argument(WRITE_AXES, 0);
@@ -259,7 +260,7 @@ static int64_t group_bytes(int32_t strides, int64_t number) {
   return units * constant.unit_bytes;
 }
 
-/* That as many units are written as a block has, from memory that was read, and
+/* Checks that a block writes all of its units, from memory that was read, and
  * that it fits into local memory, for groups at several alignments. */
 static void check_block(void) {
   look_up();
@@ -282,8 +283,8 @@ static void check_block(void) {
   ck_assert_int_le(constant.local_bytes, device.local_memory_bytes);
 }
 
-/* That each unit of a block is written once and comes from the point to which
- * it goes. Only for boxes without overhang. */
+/* Checks that each unit of a block is written once and comes from its own
+ * point. Only for boxes without overhang. */
 static void check_positions(void) {
   int64_t misplaced = 0;
   qsort(written, (size_t)num_written, sizeof written[0], compare_targets);
@@ -402,8 +403,7 @@ RLO_TEST(test_family_gpu_packed__runs_have_no_more_pieces_than_they_touch) {
   ck_assert_int_eq(stage.pieces, 32 * stage.extents[0]);
 }
 
-/* What is expected of a block follows from its points, and not from which of
- * its axes has them. */
+/* The rate of a block depends on its points, not on which axes have them. */
 RLO_TEST(test_family_gpu_packed__blocks_are_rated_by_their_points) {
   static const int64_t extents[] = {1024, 1024};
   static const int64_t src_strides[] = {1, 1024};

@@ -12,11 +12,11 @@ static rlo_problem problem;
 static rlo__launch launch;
 static rlo__choice choice;
 
-/* What is moved how. */
+/* A relayout and its plan. */
 typedef struct packed_case {
   const char *src;
   const char *dst;
-  /** Part of what the plan says of itself. */
+  /** A part of the plan's description. */
   const char *parameters;
 } packed_case;
 
@@ -114,8 +114,7 @@ static void add_gaps(test_random *random) {
   }
 }
 
-/* What goes straight to memory goes by whole lines: rows of a block begin with
- * one. */
+/* Checks that a direct block stores whole lines: its rows begin at lines. */
 static void expect_lines(const rlo__packed_block *b, int64_t unit_bytes) {
   uint32_t rows = b->moves_rows ? b->columns : b->rows;
   for (int32_t a = 0; a < problem.num_axes; ++a) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which sums the CPU's segment sum refuses, and why. */
+/* Sums that the CPU's segment sum refuses, and the reasons. */
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is expected of GPU kernels: memory, issue or latency, whichever is
- * slowest. That the constants are those of the kernels is checked by
- * tests/coalescing/check_instructions.py. */
+/* The cost model of GPU kernels: memory, issue or latency, whichever is
+ * slowest. tests/coalescing/check_instructions.py checks that the constants are
+ * those of the kernels. */
 #include "plan/gpu_cost.h"
 #include "support/suite.h"
 

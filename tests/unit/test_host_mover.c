@@ -69,8 +69,8 @@ RLO_LOOP_TEST(test_host_mover__moves_the_pairs_of_the_kernels, 0, 5) {
   }
 }
 
-/* What only the mover has reason to get wrong: sides of several axes, cells of
- * odd lengths, a few streams, tiles whose columns touch, long cells. */
+/* Pairs that stress the mover's own code: sides of several axes, cells of odd
+ * lengths, a few streams, tiles whose columns touch, long cells. */
 static const test_pair own_pairs[] = {
     {"?[3,20,31,3]", "?[3,3,20,31]", "0,3,1,2", true},
     {"?[3,3,20,31]", "?[3,20,31,3]", "0,2,3,1", true},

@@ -249,7 +249,7 @@ RLO_TABLE_TEST(test_index__inverts_the_whole_memory, inverted) {
   int64_t elements_found = 0;
   int64_t elements_there = 0;
 
-  /* Who owns each slot, found forwards, by the number of the element. */
+  /* The owner of each slot, by the number of the element, found forwards. */
   ck_assert_int_le(num_slots, 256);
   for (int64_t slot = 0; slot < num_slots; ++slot) {
     owners[slot] = -1;

@@ -14,7 +14,7 @@ RLO_TEST(test_index_walk__compares_in_row_major_order) {
   ck_assert_int_eq(rlo_index_compare(NULL, NULL, 0), 0);
 }
 
-/* What a walk has seen: the first few indices of rank 2. */
+/* The visits of a walk, its first few indices of rank 2, and where it stops. */
 typedef struct record {
   int64_t visits;
   int64_t stop_after;

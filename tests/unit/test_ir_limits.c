@@ -113,7 +113,7 @@ RLO_TEST(test_ir_limits__guards_stay_within_64_bits) {
   problem.guards[0].form.axis[0] = INT64_MAX;
   expect_not_canonical(RLO_OVERFLOW, message);
   problem.guards[0].form.axis[0] = 1;
-  /* What a guard leaves of an axis begins at another position. */
+  /* A guard that cuts the beginning of an axis moves the base of the form. */
   problem.guards[0].form.base = -5;
   problem.guards[0].limit = 10;
   problem.src.base = INT64_MAX - 4;
@@ -122,7 +122,7 @@ RLO_TEST(test_ir_limits__guards_stay_within_64_bits) {
   expect_ok(rlo_problem_canonicalize(&problem, 8, NULL, NULL));
   ck_assert_int_eq(problem.extents[0], 5);
   ck_assert_int_eq(problem.src.base, INT64_MAX - 4);
-  /* One that bounds below only is written the other way round. */
+  /* A guard that bounds below only is negated. */
   setup();
   problem.num_axes = 2;
   problem.extents[0] = problem.extents[1] = 2;

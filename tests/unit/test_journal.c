@@ -112,7 +112,7 @@ static void write_file(const file_content *content) {
   ck_assert_int_eq(close(fd), 0);
 }
 
-/* So many of `boxes` are durable, and no others. */
+/* Checks that the first `count` of `boxes` are durable, and no others. */
 static void expect_boxes(const rlo__journal *journal, int count) {
   for (int box = 0; box < NUM_BOXES; ++box) {
     bool is_wanted = false;
@@ -435,16 +435,15 @@ RLO_TEST(test_journal__appending_fails) {
       bool is_survived = errors[e] == EINTR || errors[e] == 0 || fails_at > 4;
       ck_assert_int_eq(status, is_survived ? RLO_OK : RLO_IO);
       ck_assert(is_survived || strstr(rlo_error_last()->message, "cannot write the journal"));
-      /* Where only the sync failed, the record may be there. */
+      /* After a failure of the sync alone the record may be in the file. */
       bool is_written = !is_survived && fails_at % 2 == 0;
       expect_left(count + is_written);
     }
   }
 }
 
-/* Where a file without a name fails, one with a name is tried: that way file
- * systems that know no others have journals too. Nothing is left of a failure.
- */
+/* If a file without a name fails, a file with a name is tried, for file systems
+ * that know no others. A failure leaves nothing. */
 RLO_TEST(test_journal__creation_fails) {
   errno_of_fault = EIO;
   is_short = false;

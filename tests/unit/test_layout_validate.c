@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which layouts rlo_layout_validate refuses, and in which words. */
+/* rlo_layout_validate refuses layouts with these sentences. */
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "support/random.h"
 #include "support/suite.h"
 
-/* What numpy.save writes. */
+/* Headers that numpy.save writes. */
 static const struct {
   const char *dictionary;
   rlo_dtype dtype;

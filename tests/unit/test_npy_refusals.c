@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What rlo_npy_parse refuses, and in which words. */
+/* rlo_npy_parse refuses headers with these sentences. */
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #define ALL     RLO_AVAILABLE_ALL
 #define UNKNOWN RLO_AVAILABLE_UNKNOWN
 
-/* What NumPy prints of an array, and the shape it is. */
+/* Arrays as NumPy describes them, and their shapes. */
 static const struct {
   const char *type;
   int32_t rank;

@@ -401,8 +401,8 @@ RLO_TEST(test_ops__concatenate) {
   rlo_chain_release(other);
 }
 
-/* What pads the whole comes once and before the parts; what pads one part stays
- * in it. */
+/* Padding of the whole is written once, before the parts; padding of a part
+ * stays in that part. */
 RLO_TEST(test_ops__padded_concatenation) {
   const int32_t nine = 9;
   chain = begin_with(DIMS(2), 1);

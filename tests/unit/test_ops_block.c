@@ -115,7 +115,7 @@ RLO_TEST(test_ops_block__mirror_pad) {
   ck_assert_int_eq(expect(ENTRIES(2, 1, 1, 2, 3, 3, 2), 7), 3);
 }
 
-/* What is filled inside of the mirror is mirrored too. */
+/* A mirror also mirrors elements that an earlier pad filled. */
 RLO_TEST(test_ops_block__mirror_of_a_pad) {
   const int32_t nine = 9;
   begin(DIMS(2), 1);

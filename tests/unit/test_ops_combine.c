@@ -204,7 +204,7 @@ RLO_TEST(test_ops_combine__alpha_and_beta) {
   ck_assert_double_eq(y[0], -9.5);
   ck_assert_double_nan(y[1]);
   ck_assert_double_nan(y[2]);
-  /* What is not added is not looked at. */
+  /* With a beta of 0 the destination is not read. */
   options.beta = 0.0;
   expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
   expect_ok(rlo_problem_run_host(&problem, x, y));
@@ -392,7 +392,7 @@ RLO_TEST(test_ops_combine__factors_are_finite) {
   }
 }
 
-/* What a chain lacks to scale does not hide what no factor may be. */
+/* A wrong factor is reported before a chain that cannot be scaled. */
 RLO_TEST(test_ops_combine__factors_are_checked_first) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.alpha = (double)NAN;

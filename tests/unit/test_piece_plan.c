@@ -216,7 +216,7 @@ RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
                  "source and 8 bytes of the destination");
 }
 
-/** What lies in memory on both sides, cut for devices that share it. */
+/** A relayout between two memories, cut for devices that share them. */
 typedef struct shared {
   const char *src, *dst, *permutation;
   int32_t num_slots;

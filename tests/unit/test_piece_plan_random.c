@@ -82,7 +82,7 @@ typedef struct histogram {
   int64_t bytes[ARENA_BYTES + 1];
 } histogram;
 
-/** What an execution did. */
+/** Counters of an execution. */
 static struct {
   int64_t boxes, pieces;
   int64_t bytes[2];
@@ -109,7 +109,7 @@ static void count(const rlo__lattice *lattice, int side) {
          lattice->base_byte, granule);
 }
 
-/* That nobody else has packed these bytes. */
+/* Checks that no other box or piece has packed these bytes. */
 static void take(const rlo__lattice *lattice) {
   static uint8_t times[ARENA_BYTES];
   test_lattice_gather(lattice, done.times, times);
@@ -229,7 +229,7 @@ static int64_t least_of_message(void) {
   return strtoll(text + strlen("suffices is "), NULL, 10);
 }
 
-/* That the budget which a refusal names is the least. */
+/* Checks that a refusal names the least budget that suffices. */
 static void expect_least(void) {
   bool is_host = strstr(rlo_error_last()->message, "staging") != NULL;
   int64_t *limit = is_host ? &budget.host_bytes : &budget.piece_bytes;

@@ -224,14 +224,14 @@ static int64_t trace(rlo__problem_side side) {
   return count;
 }
 
-/** What the cases of a test had in them. */
+/** Counts of what the cases of a test contain. */
 static struct {
   int footprints, exact, with_dims, hulls;
   int byte_counts, exact_byte_counts;
 } seen;
 
-/* That the bytes of a piece are those touched, or more, but not more than those
- * of the whole. */
+/* Checks that the bytes of a piece are those touched, or more, but not more
+ * than those of the whole. */
 static void expect_bytes(int64_t src_bits, int64_t dst_bits) {
   bool reads_cells = piece.update == RLO_UPDATE_COMBINE && test_accumulates(&piece.arithmetic);
   int64_t written = (dst_bits + 7) / 8;
@@ -248,8 +248,8 @@ static void expect_bytes(int64_t src_bits, int64_t dst_bits) {
   }
 }
 
-/* That a lattice is well formed, inside of the memory, and holds what is
- * touched: each byte, and if it is exact no other. */
+/* Checks that a lattice is well formed, inside of the memory, and holds each
+ * byte that is touched, and if it is exact no other. */
 static int64_t expect_lattice(const rlo__lattice *lattice, rlo__problem_side side) {
   int64_t memory = bytes_of(&piece, side);
   int64_t span = lattice->run_bytes;

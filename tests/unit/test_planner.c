@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the planner is asked: options, alignments, units, positions. */
+/* Inputs of the planner: options, alignments, units, positions. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,7 +142,7 @@ RLO_TEST(test_planner__cuts_units_of_odd_sizes) {
   test_plan_make(48, 2, extents, rows, columns, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(plan.problem.unit_bits, 16);
-  /* What stays together is widened again. */
+  /* Units that stay together are widened again. */
   test_plan_make(24, 2, extents, rows, rows, &plan.problem);
   test_plan_run(&plan);
   ck_assert_int_eq(plan.problem.num_axes, 1);
@@ -279,8 +279,8 @@ RLO_TEST(test_planner__same_problem_same_plan) {
   }
 }
 
-/* What a family may say of a problem that another one runs faster: anything
- * that does not exceed that. */
+/* Expects the exact prediction of a family if it beats `to_beat`, else any
+ * bound that does not exceed `to_beat`. */
 static void expect_bounded(const rlo__family *family, rlo__family_query *query, double to_beat,
                            int32_t *inout_num_cut) {
   query->to_beat = 0.0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the planner proves before a launch says it, and limits of a device. */
+/* A launch claims what the planner proves, within the limits of a device. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which family runs what, and what a family says that refuses. */
+/* The families that run relayouts, and the reasons of those that refuse. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,13 +17,14 @@ static void begin(void) {
 
 RLO_FIXTURE(begin, NULL);
 
-/* What runs what. Shapes large enough that a program of their own would pay. */
+/* A relayout and the family that runs it. Shapes are large, so that a program
+ * of their own would pay. */
 typedef struct plan_case {
   const char *src;
   const char *dst;
   const char *permutation;
   const char *family;
-  /** Part of what the plan says of itself. */
+  /** A part of the plan's description. */
   const char *parameters;
 } plan_case;
 
@@ -107,7 +108,7 @@ static const plan_case cases[] = {
      "gather_rows", "rows of 512 bytes, 64 to a group, 1 terms, non-temporal"},
     {"f32[800,800]{1,0}", "f32[800,800]{:strides(800,-1)offset(799)}", NULL,
      "gather", "0 quotients"},
-    /* What computes. */
+    /* Computations. */
     {"f32[1000,1000]{1,0}", "bf16[1000,1000]{1,0}", NULL,
      "compute_rows", "f32 to bf16 in f32, rows of 4000000 bytes"},
     {"s32[300,200]{1,0}", "u8[300,200]{1,0:pad(304,256)fill(one)}", NULL,
@@ -270,7 +271,7 @@ RLO_TEST(test_planner__names_are_unique_within_a_class) {
   }
 }
 
-/* What refuses what, and why. */
+/* A relayout, a family that refuses it, and the reason. */
 typedef struct refusal_case {
   const char *src;
   const char *dst;

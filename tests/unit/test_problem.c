@@ -104,7 +104,6 @@ RLO_TABLE_TEST(test_problem__is_different_by_every_part, changed) {
   ck_assert(rlo_problem_hash(&problem) != rlo_problem_hash(with));
 }
 
-/* What is behind the counts means nothing. */
 RLO_TEST(test_problem__is_the_same_whatever_is_not_counted) {
   make_rich();
   other = problem;
@@ -188,7 +187,6 @@ RLO_TEST(test_problem__refuses_broken_arithmetic) {
   expect_broken("the value is scaled by step 0 and by step 1; a list has an operation once");
 }
 
-/* What may look like it and is allowed. */
 RLO_TEST(test_problem__takes_arithmetic_at_the_edge_of_its_rules) {
   make_rich();
   problem.arithmetic.compute_type = RLO_DTYPE_F64;

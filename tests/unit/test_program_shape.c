@@ -13,7 +13,7 @@ static rlo_program_shape *parsed(const char *text) {
   return program;
 }
 
-/* What is read, how it is printed with layouts, and without. */
+/* Texts to parse, and the texts they print as, with layouts and without. */
 static const struct {
   const char *text;
   const char *printed;

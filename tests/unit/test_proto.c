@@ -248,7 +248,7 @@ RLO_TEST(test_proto__keeps_what_it_does_not_know) {
   rlo_proto_origin_release(NULL);
 }
 
-/* What was added after the message was read has no origin. */
+/* Tiles and splits that are added after the message was read have no origin. */
 RLO_TEST(test_proto__keeps_the_fields_of_tiles_and_splits_that_were_read) {
   static const char bytes[] = "\x0a\x02\x01\x00\x32\x07\x0a\x02\x02\x02" FIELD_100(
       "\x33") "\x8a\x01\x06\x12\x01\x03" FIELD_100("\x34");

@@ -285,7 +285,7 @@ static bool check_plan(const rlo_redistribution_options *o) {
     sent.device = device;
     ASSERT_OF_PAIR(rlo_redistribution_visit_sends(plan, device, add_line, &sent) == RLO_OK);
   }
-  /* What is sent is what is received. */
+  /* Senders and receivers list the same pieces. */
   ASSERT_OF_PAIR(sent.count == received.count);
   if (sent.count > 0) {
     qsort(sent.items, sent.count, sizeof *sent.items, compare_lines);

@@ -25,7 +25,7 @@ typedef struct run {
   int64_t bytes_sent;
 } run;
 
-/* What a device holds of an array that lies in memory as a whole. */
+/* Cuts a device's shard out of the whole array. */
 static test_memory cut(const run *r, int side, int64_t device, const void *whole) {
   rlo_shape shard;
   expect_ok(rlo_sharding_get_shard_shape(r->shardings[side], &r->shapes[side], device, &shard));

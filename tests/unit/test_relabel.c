@@ -114,7 +114,7 @@ static int64_t bytes_sent(const rlo_redistribution_options *o) {
   return cost.bytes_sent;
 }
 
-/* What is sent where device devices[k] takes the part of device k. */
+/* Returns the bytes sent where device devices[k] takes device k's part. */
 static int64_t bytes_relabelled(const rlo_redistribution_options *o, const int64_t *devices) {
   rlo_redistribution_options other = *o;
   expect_ok(rlo_sharding_relabel(o->to_sharding, devices, o->num_devices, &other.to_sharding));

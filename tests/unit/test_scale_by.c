@@ -167,7 +167,7 @@ RLO_TEST(test_scale_by__the_adjoint_scales_again) {
   expect_ok(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &other));
   expect_ok(rlo_problem_run_host_indexed(&other, dy, s, dx));
   ck_assert_mem_eq(dx, ((float[]){10, 300, 5000, 20, 400, 6000}), sizeof dx);
-  /* What was broadcast along the operand is summed by the adjoint. */
+  /* The adjoint sums over an axis along which the source is broadcast. */
   lower("f32[2,3]", "f32[2,3]", 1);
   problem.src.axis[1] = 0;
   expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &other), RLO_UNSUPPORTED,

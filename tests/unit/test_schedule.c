@@ -68,7 +68,7 @@ RLO_TEST(test_schedule__turns_its_knobs) {
   expect_ok(plan_in("tile", "tile 8x8"));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_A"), 128);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_B"), 128);
-  /* What is small stays in the caches, unless one insists. */
+  /* Small output stays in the caches unless the schedule is forced. */
   test_plan_lower("f32[64,64]", "f32[64,64]{0,1}", NULL, &problem);
   expect_ok(plan_in("tile", NULL));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_NT"), 0);

@@ -37,7 +37,7 @@ static int32_t expect(rlo_segment_sum *sum, const void *src, const void *ids, co
 
 RLO_TIMEOUT(120);
 
-/* What TensorFlow.js asserts of the gradients of its gather. */
+/* The values are those of TensorFlow.js's tests of the gradients of gather. */
 RLO_TEST(test_segment_sum__is_the_gradient_of_a_gather) {
   expect(lower("s32[4]", "s32[4]", 0, 0, "s32[3]"), INTS(3, 4, 5, 6), INTS(0, 2, 0, 1),
          INTS(8, 6, 4), 3);

@@ -173,7 +173,7 @@ RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
   ck_assert_int_eq(atomic_load(&dst.num_too_short), 0);
   ck_assert_int_eq(info.smallest_read, atomic_load(&src.smallest));
   ck_assert_int_eq(info.smallest_write, atomic_load(&dst.smallest));
-  /* What was planned is more than a few elements. */
+  /* The plan's runs are longer than a few elements. */
   ck_assert_int_gt(estimate.read_run_bytes, 64);
   ck_assert_int_gt(estimate.write_run_bytes, 64);
   close_measured(&src);
@@ -284,7 +284,7 @@ RLO_TEST(test_service__poll_tells_of_ends) {
   for (int n = 0; n < 3; ++n) {
     transpose_job_init(&t[n], TEST_STORAGE_FILE, TEST_STORAGE_MEMORY);
   }
-  /* One that ended before anybody asked counts too. */
+  /* A job that ended before anybody asked counts too. */
   transpose_job_submit(&t[0], service);
   expect_ok(rlo_service_drain(service, -1, NULL));
   int fd = rlo_service_poll_fd(service);
@@ -299,7 +299,7 @@ RLO_TEST(test_service__poll_tells_of_ends) {
   transpose_job_submit(&t[1], service);
   struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
   ck_assert_int_eq(poll(&poll_fd, 1, -1), 1);
-  /* What somebody has waited for and released is nobody's business. */
+  /* A job that was waited for and released is not reported. */
   expect_ok(rlo_job_wait(t[1].job, -1, NULL));
   rlo_job_release(t[1].job);
   t[1].job = NULL;

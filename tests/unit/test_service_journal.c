@@ -116,7 +116,7 @@ RLO_TEST(test_service_journal__with_the_budget_that_it_began_with) {
   rlo_service_release(large);
 }
 
-/* One that began in more memory than this service has runs nevertheless. */
+/* A job that began in more memory than this service has runs nevertheless. */
 RLO_TEST(test_service_journal__alone_in_a_smaller_service) {
   static char content[3 << 20];
   memset(content, 5, sizeof content);

@@ -131,7 +131,7 @@ RLO_TEST(test_service_passes__refusals) {
   expect_refusal(
       rlo_service_submit(service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
       RLO_INVALID_ARGUMENT, "scratch_bytes is -1, below 0");
-  /* What is behind the destination is not the storage's. */
+  /* This storage has no bytes behind the destination. */
   t.options.passes = 2;
   t.options.scratch_bytes = INT64_MAX;
   expect_refusal(

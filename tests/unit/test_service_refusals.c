@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What services and jobs refuse, and in which words. */
+/* Services and jobs refuse input with these sentences. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static rlo_service *service;
 
-/* About a struct_size of 1. Static, until the next call. */
+/* The message about a struct_size of 1. Static, until the next call. */
 static const char *size_message(const char *name, size_t bytes, const char *init) {
   static char message[160];
   (void)snprintf(message, sizeof message,
@@ -66,7 +66,7 @@ RLO_TEST(test_service_refusals__options_of_a_service) {
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }
 
-/* That a submission is refused; nothing of it is left. */
+/* Checks that a submission is refused and leaves nothing. */
 static void expect_no_job(const rlo_problem *problem, rlo_storage *src, rlo_storage *dst,
                           const rlo_job_options *options, rlo_status status, const char *message) {
   int64_t live = rlo__alloc_live_count();

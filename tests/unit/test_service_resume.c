@@ -179,8 +179,8 @@ RLO_TEST(test_service_resume__a_job_that_is_cancelled_again_and_again) {
 
 /* ---------------------------------------------------------- a loss of power */
 
-/** What is left of a job if the power is lost at a moment: of the destination
- *  what was flushed, of the journal all. */
+/** The state that a loss of power leaves: the flushed bytes of the destination,
+ *  and the whole journal. */
 typedef struct power_loss {
   watched_storage *dst;
   /** Calls until then. */
@@ -189,7 +189,7 @@ typedef struct power_loss {
   char journal[MAX_JOURNAL_BYTES];
   size_t journal_bytes;
   bool has_journal, has_happened;
-  /** The process is killed: all that was written is left. */
+  /** The process is killed: all written bytes are left. */
   bool is_kill;
 } power_loss;
 

@@ -47,7 +47,7 @@ RLO_TEST(test_shape_edit__dynamic_flags_go_with_their_dim) {
   ck_assert(!shape.is_dynamic[0] && shape.is_dynamic[1]);
   ck_assert_int_eq(rlo_shape_delete_dims(&shape, (int32_t[]){0}, 1, &shape), RLO_OK);
   ck_assert(shape.is_dynamic[0]);
-  /* What has no bound is edited too. */
+  /* An unbounded dimension is edited too. */
   shape.dims[0] = RLO_DIM_UNBOUNDED;
   ck_assert_int_eq(rlo_shape_permute_dims(&shape, (int32_t[]){2, 1, 0}, &shape), RLO_OK);
   ck_assert(shape.is_dynamic[2] && shape.dims[2] == RLO_DIM_UNBOUNDED);
@@ -249,7 +249,7 @@ RLO_TEST(test_shape_edit__refuses_no_dims) {
                  "'sizes' is NULL, but its length is 1");
 }
 
-/* What is said of a physical place stays with its dimension. */
+/* A split names its dimension by physical position, which edits change. */
 RLO_TEST(test_shape_edit__splits_follow_their_dimension) {
   rlo_shape shape = test_shape_of("f32[4,5]{1,0:SC(1:2)}");
   rlo_shape result;

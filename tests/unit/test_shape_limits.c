@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is too large to be walked whole: an answer is that of a walk, or
+/* Shapes that are too large to be walked whole: an answer is that of a walk, or
  * RLO_UNSUPPORTED. */
 
 #include "base/threshold.h"

@@ -151,7 +151,7 @@ static const struct {
     {"f32[2,3]{:strides(2,1)}", 0, false},
     {"f32[8]{0:T(4)(2,2)}", 0, false}, /* element 4 lies before element 3 */
     {"f32[5,1]", 1, true},
-    /* What a tile cuts, a later one combines again. */
+    /* A later tile combines again what an earlier one cuts. */
     {"f32[4]{0:T(2)(4,*,3)}", 0, true},
     {"f32[64]{0:T(4)(2)(*,*,8)}", 0, true},
     {"f32[8]{0:T(4)(2,2)(*,*,*,5)}", 0, false},

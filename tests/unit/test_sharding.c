@@ -21,7 +21,7 @@ static rlo_shape parse_shape(const char *text) {
   return shape;
 }
 
-/* What is read, and how it is printed; the devices of its cells. */
+/* Texts to parse, their printed forms, and the devices of their cells. */
 static const struct {
   const char *text;
   const char *printed;
@@ -149,7 +149,7 @@ RLO_TABLE_TEST(test_sharding__bad_texts_are_refused, refused) {
                 refused[_i].text, rlo_error_last()->message);
 }
 
-/* What each device holds. */
+/* The box of an array that each device holds. */
 static const struct {
   const char *shape;
   const char *sharding;

@@ -18,7 +18,7 @@ typedef struct user {
   const char *message;
 } user;
 
-/* What a storage of functions is made of. */
+/* The caller and the traits of a storage of functions. */
 static user caller;
 static rlo_storage_traits traits;
 

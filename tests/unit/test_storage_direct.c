@@ -38,7 +38,7 @@ static struct {
 } file;
 
 static uint8_t content[FILE_BYTES];
-/** What is read into and written from, from `memory` on, which is aligned. */
+/** The memory of transfers. `memory` points to its aligned part. */
 static uint8_t room[MEMORY_BYTES + BLOCK];
 static uint8_t *memory;
 

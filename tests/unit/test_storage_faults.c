@@ -130,9 +130,9 @@ enum { BYTES = 40000, OFFSET = 100, RUN = 300, STRIDE = 1000, NUM_RUNS = 30 };
 typedef struct script {
   int fd;
   rlo_storage *storage;
-  /** What the part of the file is to hold: what was confirmed. */
+  /** The expected part of the file: the bytes of confirmed writes. */
   char wanted[BYTES];
-  /** True if a byte may be otherwise: a write of it has failed. */
+  /** True if a write of the byte failed, so that it may differ. */
   bool is_open[BYTES];
 } script;
 
@@ -214,7 +214,8 @@ static rlo_status run_script(void) {
   return status;
 }
 
-/** What was confirmed is in the file, and nothing else but what failed. */
+/** Checks that the file has all confirmed bytes, and no others but those of
+ *  writes that failed. */
 static void expect_nothing_lost(void) {
   memset(whole, 0, sizeof whole);
   ck_assert_int_ge(pread(s.fd, whole, BYTES, OFFSET), 0);
@@ -362,7 +363,7 @@ RLO_TEST(test_storage_faults__too_little_is_free) {
   struct stat st;
   ck_assert_int_eq(fstat(s.fd, &st), 0);
   ck_assert_int_eq(st.st_size, 0);
-  /* What the file has already is not needed once more. */
+  /* The bytes that the file has already need no free space. */
   expect_ok(rlo__storage_write(s.storage, 0, 20000, packed));
   ck_assert_int_eq(fsync(s.fd), 0);
   expect_ok(rlo__storage_reserve(s.storage, BYTES));

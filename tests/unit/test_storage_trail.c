@@ -157,7 +157,7 @@ RLO_TEST(test_storage_trail__pages_between_runs_are_left_alone) {
   expect_ok(test_transfer(storage, 0, &extent, &stride, 1, 100, data, true));
   ck_assert_int_eq(seen.bytes_started, 1024 * 4096);
   ck_assert_int_eq(seen.num_starts, 1024);
-  /* Who writes the rest of such a page finds it in memory. */
+  /* Pages that are written in part stay in memory for the rest. */
   ck_assert_int_eq(seen.num_drops, 0);
   /* Runs that share pages are one range. */
   memset(&seen, 0, sizeof seen);

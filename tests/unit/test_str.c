@@ -98,7 +98,7 @@ RLO_TEST(test_str__survives_every_failed_allocation) {
     }
     ck_assert_uint_eq(s.length, 1500);
     ck_assert(rlo__str_is_cut(&s));
-    /* What is there is the beginning, without a hole. */
+    /* The text is a prefix of the whole, without a gap. */
     const char *text = rlo__str_text(&s);
     for (size_t i = 0; i < strlen(text); ++i) {
       int expected = i % 3 == 0 ? '0' + (int)(i / 3 % 10) : "zy"[i % 3 % 2];

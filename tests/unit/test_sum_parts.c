@@ -217,7 +217,7 @@ RLO_TEST(test_sum_parts__have_blocks_for_turns) {
 static rlo__sum_parts parts;
 static rlo_problem part;
 
-/* What the launch over the parts computes: each part is a block. */
+/* Does the work of the launch over the parts; each part is a block. */
 static void add_up(const uint8_t *scratch, uint8_t *dst) {
   const rlo_problem *sum = &parts.problem;
   const rlo__sum_cut *cut = &parts.cut;

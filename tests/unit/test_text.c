@@ -9,7 +9,7 @@
 #include "support/shape_of.h"
 #include "support/suite.h"
 
-/* What is printed as it was written. */
+/* Texts that print as they are written. */
 static const char *const fixed_points[] = {
     /* From XLA's tests. */
     "u32[1,2]{1,0}",

@@ -12,7 +12,7 @@ static rlo_bare_layout parsed(const char *text) {
   return layout;
 }
 
-/* What is printed as it was written; XLA's tests of Layout first. */
+/* Texts that print as written; those of XLA's tests of Layout come first. */
 static const char *const fixed_points[] = {
     "{}",
     "{1,2,0}",
@@ -74,7 +74,7 @@ RLO_TEST(test_text_bare__is_different_by_every_field) {
   rlo_bare_layout_deinit(NULL);
 }
 
-/* What is read must not be taken for a layout of an array unchecked. */
+/* Making a shape checks a parsed layout against the array. */
 RLO_TEST(test_text_bare__is_checked_where_it_meets_an_array) {
   static const int64_t dims[] = {2, 3};
   static const char *const texts[] = {"{0,1:#(u32)}",   "{0,1:SC(0:3)}", "{0,1:SC(2:1)}",

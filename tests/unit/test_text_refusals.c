@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What parsers of texts refuse, in which words (tests/data/text_refusals.txt),
- * and that damaged texts are refused or valid. */
+/* Parsers refuse texts with the sentences of tests/data/text_refusals.txt.
+ * Damaged texts are refused or valid. */
 
 #include <stdio.h>
 #include <stdlib.h>

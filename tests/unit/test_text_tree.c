@@ -43,7 +43,7 @@ static char *printed(const rlo_shape_tree *tree) {
   return text;
 }
 
-/* What is printed as it was written; those of XLA's tests first. */
+/* Texts that print as they are written; those of XLA's tests come first. */
 static const char *const fixed_points[] = {
     "((opaque[], f32[], u32[1,2]{1,0}, s32[3,4]{0,1}), u32[1,2]{1,0}, token[])",
     "f32[]{:T(256)}",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of arrays of others fits the struct of the caller's header. */
+/* Views of other libraries' arrays fit the struct of the caller's header. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +78,8 @@ static const test_report exports[] = {
     {"PJRT export", sizeof(rlo_pjrt_export), 0, write_strides_export},
 };
 
-/* The layout points into the struct: without its lists there is no place that
- * it could point to. */
+/* The layout points into the struct, so that a smaller struct has no room for
+ * its lists. */
 RLO_TABLE_TEST(test_view_reports__a_pjrt_export_holds_what_it_points_to, exports) {
   const test_report *report = &exports[_i];
   char message[160];

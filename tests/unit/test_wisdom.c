@@ -396,7 +396,7 @@ RLO_TEST(test_wisdom__decides_plans) {
   ck_assert_str_eq(choice.schedule->name, "tile 4x4");
   ck_assert_double_eq(choice.measured_fraction, 0.75);
   ck_assert_int_eq(test_plan_define(&launch, "RLO_TILE_B"), 64);
-  /* Who names a family or a schedule gets it. */
+  /* A caller who names a family or a schedule gets it. */
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = "gather";
   plan(&options);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What XLA's shape tools get wrong, ignore or die of, and what ours say: one
- * test for each, by number and name. The facts about XLA are of 2026-08.
+ * Cases that XLA's shape tools get wrong, ignore or die of, and the answers of
+ * this library: one test for each, by number and name. The facts about XLA are
+ * of 2026-08.
  *
  * Parts of these claims belong to other suites, and are not repeated here:
  *    7  the tile `*` in a proto message and back: with the proto reader
