@@ -45,7 +45,7 @@
 
 enum { NAMES(NUMBER_OF) NUM_CALLS };
 
-/* What a journal begins with. */
+/* The size of a journal's header. */
 enum { JOURNAL_BYTES = 88 };
 
 static const char *const call_names[] = {NAMES(TEXT_OF)};

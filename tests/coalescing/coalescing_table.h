@@ -11,11 +11,11 @@ typedef struct coalescing_case {
   const char *src;
   const char *dst;
   const char *permutation;
-  /** What the planner takes. */
+  /** The family that the planner chooses. */
   const char *family;
-  /** Of the bytes in sectors that requests touch, and that groups touch, what
-   *  is asked for, on the worse side: 0.9, but where runs begin anywhere and
-   *  so touch a sector more. */
+  /** The least share of requested bytes in the sectors that requests touch, and
+   *  that groups touch, on the worse side: 0.9, but less where runs begin
+   *  anywhere and so touch one sector more. */
   double request_share;
   double group_share;
   /** The share of the rounds of local memory that cannot be saved. */

@@ -81,7 +81,7 @@ static void record_access(void *pointer, uint32_t bytes, void *site) {
       (record){(uintptr_t)site, count_visit((uintptr_t)site), where, current_lane, address, bytes};
 }
 
-/* What the compiled kernels call. */
+/* Functions that the compiled kernels call. */
 #pragma GCC visibility push(default)
 
 /* ThreadSanitizer's instrumentation; its own library is not there. */

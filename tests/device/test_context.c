@@ -114,8 +114,8 @@ RLO_TEST(test_context__knows_the_cpu_of_pocl) {
   }
 }
 
-/* What a device's compiler is said to take (src/runtime/device.c), it takes,
- * and the code does what it should. */
+/* A device's compiler accepts the extensions that src/runtime/device.c states,
+ * and their code does what it should. */
 static const char extension_source[] =
     "typedef uint v4 __attribute__((ext_vector_type(4)));\n"
     "__kernel void probe(__global const uint *x, __global uint *y) {\n"
@@ -405,7 +405,7 @@ RLO_TEST(test_context__survives_running_out_of_memory) {
   test_device_close(&device);
 }
 
-/* What a child of fork is told, before a driver could hang it. */
+/* A child of fork is refused before a driver could hang it. */
 RLO_TEST(test_context__refuses_to_work_in_a_child_of_fork) {
   test_device device = test_device_open();
   rlo_problem problem = test_problem_of("f32[5,6]", "f32[6,5]", "1,0");

@@ -35,7 +35,7 @@ typedef struct bits_case {
   const char *dst;
   const char *permutation;
   rlo_device_class device_class;
-  /** What the planner takes. */
+  /** The family that the planner chooses. */
   const char *family;
   /** Bytes before each side. */
   int64_t src_shift, dst_shift;

@@ -40,7 +40,7 @@ static const table tables[] = {{"relayout", bytes_relayout, 1},
                                {"ops", bytes_ops, 1}};
 
 enum {
-  /** What this suite may compile by default. */
+  /** The number of programs that this suite may compile by default. */
   MAX_PROGRAMS = 250
 };
 
@@ -73,7 +73,8 @@ static void end_file(void) {
 RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(600);
 
-/* What the tables build on, once, whichever test comes first. */
+/* Covers the variants that the tables build on, once, whichever test comes
+ * first. */
 static void cover(void) {
   static bool is_covered;
   if (is_covered) {

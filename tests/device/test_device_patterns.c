@@ -102,7 +102,7 @@ enum { NUM_TYPES = (int)(sizeof types / sizeof types[0]) };
 /* ---------------------------------------------------------------- operations
  */
 
-/* What a pad puts between: a NaN with a payload, of one or two bytes. */
+/* The fill of pads: a NaN with a payload, of one or two bytes. */
 static const uint8_t fill[MAX_BYTES] = {0x7f, 0x7e, 0x81, 0xff, 1, 0, 0xf4, 0x7f};
 
 static int64_t at(int64_t row, int64_t column) {

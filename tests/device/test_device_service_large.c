@@ -195,8 +195,9 @@ RLO_TEST(test_device_service_large__files) {
   ck_assert_int_eq(close(fds[1]), 0);
 }
 
-/* What a device with memory of its own may use. The smallest one limits the
- * pieces of the small matrix, of which the largest holds both sides. */
+/* The bytes that a device with memory of its own may use. The smallest one
+ * limits the pieces of the small matrix, of which the largest holds both
+ * sides. */
 static const int64_t device_memories[] = {INT64_C(1) << 18, INT64_C(1) << 20, INT64_C(256) << 20};
 
 /* Source and destination are copied to buffers on the device and back. These
@@ -210,7 +211,7 @@ RLO_TABLE_TEST(test_device_service_large__device_memory, device_memories) {
   const int64_t own_bytes = device.context->memory_budget_bytes;
   device.context->memory_budget_bytes = limit_bytes;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
-  /* So much that of 1 MiB it is the device that makes pieces small. */
+  /* Enough that the device, not the host, makes pieces small at 1 MiB. */
   options.host_memory_bytes = rlo__min(64 * limit_bytes, INT64_C(1) << 30);
   options.device_memory_bytes = limit_bytes;
   options.max_running_jobs = 1;

@@ -160,7 +160,7 @@ RLO_TEST(test_measure__takes_about_the_time_that_it_is_given) {
   rlo_plan_options options = measure_options();
   options.measure_seconds = 1e-6;
   test_plan_lower("f32[512,384]", "f32[512,384]{0,1}", NULL, &problem);
-  /* What every measurement needs, built beforehand. */
+  /* Builds the programs that every measurement needs. */
   plan(device.context, &options);
   rlo_context_clear_wisdom(device.context);
   rlo_context_stats before = test_context_stats(device.context);

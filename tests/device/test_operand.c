@@ -302,7 +302,7 @@ RLO_TEST(test_operand__flags_that_forbid_it) {
   a.dst = write_only;
   expect_works(&a);
 
-  /* What a sub-buffer does not say, its parent does. */
+  /* A sub-buffer without access flags inherits those of its parent. */
   cl_mem part = sub_buffer(read_only, 0, 512, 0);
   a = good_attempt();
   a.dst = part;

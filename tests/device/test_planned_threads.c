@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What planning leaves for later, and what a context remembers of it. */
+/* Planning leaves work for later, and a context remembers it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +37,8 @@ static void end_file(void) {
 RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(120);
 
-/* What was done since the last call: how often the planner ran, a program was
- * asked for, and a launch was known. */
+/* The work since the last call: how often the planner ran, a program was asked
+ * for, and a launch was known. */
 typedef struct done {
   int64_t planned, programs, hits;
 } done;

@@ -34,7 +34,7 @@ static rlo_plan *create_plan(rlo_context *context, const char *text) {
   return test_context_plan(context, &problem, NULL);
 }
 
-/** What callbacks leave behind. */
+/** The record that callbacks leave. */
 typedef struct answer {
   atomic_int num_calls;
   rlo_status status;
@@ -81,7 +81,7 @@ static void wait_for_calls(answer *a, int32_t count) {
   ck_assert_int_eq(atomic_load(&a->num_calls), count);
 }
 
-/** What another thread still holds is freed. */
+/** Waits until another thread has freed what it still holds. */
 static void wait_for_live_count(int64_t live) {
   for (int32_t i = 0; i < MOST_POLLS && rlo__alloc_live_count() > live; ++i) {
     sleep_ms(5);

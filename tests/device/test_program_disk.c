@@ -102,8 +102,8 @@ static const char copy_text[] = "f32[48,64]";
 static const char transpose_text[] = "f32[48,64]{0,1}";
 static const char pad_text[] = "f32[48,64]{1,0:pad(48,80)fill(zero)}";
 
-/** What this program does when it is called with "run", a folder and a text: a
- *  relayout in a context of its own, prepared; its counters are printed. */
+/** Runs a prepared relayout in a context of its own, and prints its counters:
+ *  the work of this program when called with "run", a folder and a text. */
 static int run_alone(const char *dir, const char *dst_text) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   rlo_context *context = open_context(dir);
@@ -213,7 +213,7 @@ RLO_TEST(test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight) {
   ck_assert_int_eq(count_writes(neighbour, transpose_text, true, &built), 0);
   ck_assert_int_ge(built, 1);
   rlo_context_release(neighbour);
-  /* What another context launched may still run. */
+  /* A launch of another context may still run. */
   ck_assert_int_eq(count_writes(context, transpose_text, true, &built), 0);
   ck_assert_int_ge(built, 1);
   rlo_context_release(context);
@@ -348,7 +348,8 @@ RLO_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for) {
 
 /* --------------------------------------------------------- racing processes */
 
-/** What this program does when it is called with "race" and a folder. */
+/** Runs a relayout twice: the work of this program when called with "race" and
+ *  a folder. */
 static int race(const char *dir) {
   rlo_context *context = open_context(dir);
   bool is_right = context != NULL && run_relayout(context, copy_text, true) &&

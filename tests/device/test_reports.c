@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the library writes fits the struct of the caller's header, whichever
- * that is: no byte beyond struct_size, and no size that it does not know. */
+/* The library writes no more than the struct of the caller's header holds,
+ * whichever that is: no byte beyond struct_size, and no size that it does not
+ * know. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

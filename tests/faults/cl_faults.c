@@ -237,7 +237,7 @@ static cl_int fail_command(cl_command_queue queue, cl_event *out_event) {
 #define ENQUEUE(name, may_fail_later, parameters, arguments) \
   ENQUEUE_CHECKED(name, CL_SUCCESS, may_fail_later, parameters, arguments)
 
-/* What is passed on is declared, not called by name. */
+/* Shorter names for long lists of parameters. */
 typedef cl_platform_id platform_id;
 typedef cl_device_id device_id;
 
@@ -396,7 +396,7 @@ ENQUEUE(clEnqueueCopyBuffer, true,
         (cl_command_queue queue, cl_mem a, cl_mem b, size_t ao, size_t bo, size_t n, cl_uint count,
          const cl_event *events, cl_event *out_event),
         (queue, a, b, ao, bo, n, count, events, out_event))
-/* What reads and what writes differ in the pointer to host memory. */
+/* Reads and writes differ only in the pointer to host memory. */
 #define TRANSFER(name, host_pointer)                                                    \
   ENQUEUE(name, is_blocking == CL_FALSE,                                                \
           (cl_command_queue queue, cl_mem m, cl_bool is_blocking, size_t o, size_t n,   \

@@ -66,7 +66,7 @@ static int32_t end(const fault_case *fault) {
   return is_of_memory(fault) ? (int32_t)allocations : calls;
 }
 
-/* What a run left behind, or NULL. */
+/* Returns what is wrong after a run, or NULL. */
 static const char *judge(const fault_program *program, const fault_case *fault, int64_t live_before,
                          rlo_status status, bool is_right) {
   const bool is_without = fault->call < 0;

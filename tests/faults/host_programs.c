@@ -22,7 +22,7 @@ enum { ROWS = 24, COLUMNS = 40, COUNT = ROWS * COLUMNS, NUM_DEVICES = 4 };
 
 /* ------------------------------------------------------------------- texts */
 
-/* What is parsed is printed as it was. */
+/* Parses a tree, prints it and flattens it. */
 static rlo_status run_tree(rlo_context *context, bool *out_is_right) {
   static const char text[] = "(f32[1]{0}, (f32[2]{0}, token[]), opaque[], b(s32[3]{0}), ())";
   char got[256] = "";

@@ -16,7 +16,7 @@
 
 enum { ROWS = 24, COLUMNS = 40, COUNT = ROWS * COLUMNS };
 
-/* What each program moves: element i is i. */
+/* The source of each program's move: element i is i. */
 static float counted[COUNT];
 
 static void count_up(void) {
@@ -43,8 +43,8 @@ static rlo_status lower_transpose(rlo_problem *out_problem) {
 
 /* ------------------------------------------------------------------ runtime */
 
-/* What a caller does with OpenCL: it is not what is tested. An event that
- * failed is an RLO_DEVICE that the caller sees. */
+/* Runs a plan as a caller does. The caller's own OpenCL calls get no faults. An
+ * event that failed is an RLO_DEVICE that the caller sees. */
 static rlo_status run_on_queue(rlo_context *context, rlo_plan *plan, cl_mem src, cl_mem dst,
                                bool *out_is_right) {
   float got[COUNT];

@@ -31,10 +31,11 @@ typedef struct fault_program {
    */
   rlo_status (*run)(rlo_context *context, bool *out_is_right);
   fault_place where;
-  /** What each run does at least: all of its kernels, fills and copies, and
-   *  about three quarters of what else is done with PoCL. The driver's threads
-   *  decide whether an event has yet to be asked for; of what is measured, one
-   *  round is sure. A fault of what is not sure may not come to pass. */
+  /** The least that each run does: all of its kernels, fills and copies, and
+   *  about three quarters of the other calls with PoCL. The driver's threads
+   *  decide whether an event has yet to be asked for, and only one round of a
+   *  measurement is sure. A fault of a call that is not sure may not come to
+   *  pass. */
   int32_t least_allocations, least_calls, least_commands;
 } fault_program;
 

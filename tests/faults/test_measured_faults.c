@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is measured is not told if one of the commands that it is measured by
- * failed.
+ * A measurement has no result if one of its commands fails.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the driver does not tell of a queue or a memory is not guessed: the
- * enqueue fails with the call that failed, and enqueues nothing.
+ * The library does not guess the facts of a queue or a memory that the driver
+ * does not state: the enqueue fails with the call that failed, and enqueues
+ * nothing.
  */
 #include <string.h>
 

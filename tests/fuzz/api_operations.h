@@ -39,7 +39,7 @@ typedef struct model_event {
   bool fails;
 } model_event;
 
-/** What a kernel of the fake driver has to do. */
+/** The work of a kernel of the fake driver. */
 typedef struct launch {
   const rlo_problem *problem;
   cl_mem src, dst;

@@ -25,29 +25,29 @@ enum { FAKE_NUM_DEVICES = 2, FAKE_MAX_ALLOCATION_BYTES = 1 << 20 };
 /** Runs a kernel: `memories` are its arguments that are buffers. */
 typedef void (*fake_kernel_fn)(void *tag, const cl_mem *memories, int32_t num_memories);
 
-/** What runs kernels. */
+/** Sets the function that runs kernels. */
 void fake_driver_set_kernel(fake_kernel_fn run);
 
-/** The tag of the kernels that are enqueued from now on. */
+/** Sets the tag of the kernels that are enqueued from now on. */
 void fake_driver_set_tag(void *tag);
 
-/** The device of a class: 0 that of a CPU, 1 of a GPU. */
+/** Returns the device of a class: 0 for the CPU, 1 for the GPU. */
 cl_device_id fake_driver_device(int32_t number);
 
 /** Fails the call after `calls` others, and all that follow if `is_sticky`, but
  *  those that release; code 0: none. */
 void fake_driver_fail(int32_t calls, cl_int code, bool is_sticky);
 
-/** The function that failed since fake_driver_fail; NULL: none. Ends the
+/** Returns the function that failed since fake_driver_fail, or NULL. Ends the
  *  failure. */
 const char *fake_driver_end_failure(void);
 
-/** The next command that is enqueued is accepted, and ends with this code; 0:
- *  as it should. @return whether it will fail. */
+/** Accepts the next command that is enqueued, and ends it with this code; 0: as
+ *  it should. @return true if it will fail. */
 bool fake_driver_fail_next_command(cl_int code);
 
-/** Kernels of programs that are built from now on run at most so many
- *  work-items in a group; 0: as many as the device. */
+/** Limits the work-items in a group, for kernels of programs that are built
+ *  from now on; 0: as many as the device. */
 void fake_driver_limit_groups(size_t items);
 
 /** The contents of a buffer. */

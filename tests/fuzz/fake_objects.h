@@ -163,7 +163,7 @@ cl_mem *fake_find_memory(cl_mem memory);
 /** Puts a buffer, or NULL, into the place of another one. */
 void fake_replace_memory(cl_mem from, cl_mem to);
 
-/** What clGet...Info does with a value. */
+/** Answers a call of clGet...Info with a value. */
 cl_int fake_answer(const void *value, size_t bytes, size_t room, void *out, size_t *out_bytes);
 
 #define ANSWER(type, ...)                                            \

@@ -53,7 +53,7 @@ static inline int64_t fuzz_take_number(fuzz_reader *reader) {
   return number;
 }
 
-/** What must hold of every shape that a function of ours has given out. */
+/** Checks the invariants of a shape that the library returned. */
 void fuzz_check_shape(const rlo_shape *shape);
 
 #endif

@@ -34,7 +34,8 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
   return RLO_OK;
 }
 
-/* What ranks tell each other when one may have failed. */
+/* Runs the agreement of ranks of which one may have failed; the input is what
+ * the other ranks send. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   link l = {{data, size}, 0};
   rlo_exchange_link calls = RLO_EXCHANGE_LINK_INIT;
@@ -60,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (status != RLO_OK) {
     FUZZ_CHECK(rlo_error_last()->status == status);
     FUZZ_CHECK(strncmp(rlo_error_last()->message, "rank ", 5) == 0);
-    /* What a terminal would not show takes four bytes for one. */
+    /* A character that a terminal would not show takes four bytes. */
     FUZZ_CHECK(strlen(rlo_error_last()->message) < 512);
     FUZZ_CHECK(strcmp(rlo_status_name(status), "RLO_UNKNOWN") != 0);
   }

@@ -6,7 +6,7 @@
 /* The parts of the key that the corpus is written for. */
 static const char *const words[] = {"relayout", "device"};
 
-/** What is taken must be what encoding gives, byte for byte. */
+/** An accepted entry must equal its own encoding, byte for byte. */
 static void check(const rlo__cache_key *key, const uint8_t *data, size_t size) {
   const uint8_t *payload = NULL;
   size_t payload_bytes = 0;

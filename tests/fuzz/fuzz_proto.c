@@ -58,7 +58,8 @@ static bool equal_shardings(const void *a, const void *b) {
   return are_equal;
 }
 
-/* What was read is written, unknown fields included, and read again. */
+/* Writes a message that was read, unknown fields included, and reads it
+ * again. */
 static void check_round_trip(const message_kind *kind, const void *value,
                              const rlo_proto_origin *origin) {
   rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;

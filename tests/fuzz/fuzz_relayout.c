@@ -23,8 +23,8 @@ static bool take_shape(const char *text, size_t size, rlo_shape *out_shape,
          out_extent->elements <= MOST_SLOTS;
 }
 
-/* What the documents say of a relayout, element by element; elements are of
- * whole bytes, as many on both sides. */
+/* Computes a relayout element by element, as the documents define it. Elements
+ * have whole bytes, as many on both sides. */
 static void expect(pair *p) {
   size_t bytes = (size_t)p->dst_extent.element_bits / 8;
   uint8_t fill[16];

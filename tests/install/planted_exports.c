@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a library must not export, for check_exports.py to find. */
+/* Symbols that a library must not export, for check_exports.py to find. */
 #include "relayout/version.h"
 
 int rlo__planted(void);

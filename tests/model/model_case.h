@@ -9,14 +9,14 @@
 #include "relayout/status.h"
 
 /**
- * What the kinds of cases have in common: README.md beside this file defines
- * the lines and the rules by which memories are filled and hashed.
+ * The kinds of cases share this: README.md beside this file defines the lines
+ * and the rules by which memories are filled and hashed.
  */
 
 /** Most fields a line may have. */
 enum { MODEL_MAX_FIELDS = 13 };
 
-/** Whether one case runs alone, and what it does is printed. */
+/** True if one case runs alone, and its steps are printed. */
 extern bool model_is_verbose;
 
 /** Notes what is wrong with the case that runs. Returns false. */

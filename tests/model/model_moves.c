@@ -133,7 +133,8 @@ static bool is_guarded(const uint8_t *memory, size_t begin, size_t bytes) {
   return true;
 }
 
-/* What a destination that begins `shift` bytes behind its guards holds. */
+/* Checks a source and a destination that begin `shift` bytes behind their
+ * guards. */
 static bool check_memories(const state *s, size_t shift) {
   const size_t begin = GUARD_BYTES + shift;
   if (memcmp(s->src + begin, s->src_before, s->src_bytes) != 0 ||

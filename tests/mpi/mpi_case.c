@@ -36,7 +36,7 @@ static void fill(unsigned char *memory, int64_t bytes, rlo_dtype dtype, int64_t 
   }
 }
 
-/* What one process does with all devices. */
+/* Moves the arrays of all devices in one process. */
 static void move(mpi_case *c) {
   rlo_exchange_member members[MPI_CASE_MAX_DEVICES] = {{0}};
   rlo_exchange_memory memories[MPI_CASE_MAX_DEVICES] = {{0}};

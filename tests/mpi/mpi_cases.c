@@ -82,11 +82,11 @@ static rlo_status open_and_count(void *payload, int32_t slot, const void **out_d
   return status;
 }
 
-/* What MPI tells the link of the machines: that ranks with odd numbers are on
- * another one, and that this one has no memory to share. */
+/* MPI's answers to the link of the machines: ranks with odd numbers are on
+ * another one, and this one has no memory to share. */
 static bool is_apart, has_no_memory;
 
-/* That this rank fails to get, or to lock, what the others have. */
+/* True if this rank fails to get, or to lock, the memory of the others. */
 static bool loses_memory, loses_lock;
 static int num_asked;
 

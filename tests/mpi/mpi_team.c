@@ -95,8 +95,9 @@ static int64_t add_up(MPI_Comm comm, int64_t mine) {
   return all;
 }
 
-/* What all ranks have sent is what the plan says, and the least; no rank used
- * more memory than was stated. `is_cut`: into more messages. */
+/* Checks that all ranks together send the plan's bytes, which are the least,
+ * and that no rank uses more memory than it stated. `is_cut`: the plan's
+ * messages are cut into more. */
 static void check_counters(MPI_Comm comm, const mpi_case *c, const rlo_exchange *exchange,
                            bool is_cut) {
   rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;

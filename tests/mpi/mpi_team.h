@@ -5,7 +5,7 @@
 #include "mpi_case.h"
 #include "relayout/opencl.h"
 
-/** Where members have their memory. NULL: on the host. */
+/** The device of the members' memory. NULL: on the host. */
 extern rlo_context *mpi_team_context;
 extern cl_command_queue mpi_team_queue;
 

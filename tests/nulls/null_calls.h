@@ -53,7 +53,7 @@ void not_called(void);
 rlo_status take_first(rlo_engine *engine, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                       void *payload);
 
-/** What a call returned: a status, or another value. */
+/** The result of a call: a status, or another value. */
 typedef struct answer {
   rlo_status status;
   int64_t value;
@@ -62,11 +62,11 @@ typedef struct answer {
 /** A pointer that is NULL in a call; "xs[0]" is the entry of a list. */
 typedef struct null_case {
   const char *name;
-  /** Of a function that returns a status, with a part of its message; RLO_OK:
-   *  NULL is legal, and no failure has that part. */
+  /** The status of a function that returns one, with a part of its message;
+   *  RLO_OK: NULL is legal, and no failure has that part. */
   rlo_status status;
   const char *sentence;
-  /** Of another: the value, unless any will do. */
+  /** The value of another function, unless any will do. */
   bool is_any;
   int64_t value;
 } null_case;

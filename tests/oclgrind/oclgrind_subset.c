@@ -8,9 +8,9 @@
 #include "support/suite.h"
 
 /*
- * What runs in the simulator, which sees every access of every work-item: each
- * small pair of the table by every family of both classes that takes it, in
- * one of the five widths (in two with RELAYOUT_TEST_ALL), beside and at the
+ * Runs cases in the simulator, which sees every access of every work-item: each
+ * small pair of the table by every family of both classes that takes it, in one
+ * of the five widths (in two with RELAYOUT_TEST_ALL), beside and at the
  * device's alignment. Results are compared here as on any device; the
  * simulator's log is judged by the script. Each variant of a kernel runs in
  * oclgrind_variants.

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /**
- * What the harnesses of this folder share. CBMC takes a value of any_* for all
- * values of its type, a path where PROOF_ASSUME fails for none, and reports a
- * value for which PROOF fails.
+ * The harnesses of this folder share these macros. CBMC takes a value of any_*
+ * for all values of its type, a path where PROOF_ASSUME fails for none, and
+ * reports a value for which PROOF fails.
  */
 #define PROOF_ASSUME(condition)    __CPROVER_assume(condition)
 #define PROOF(condition, sentence) __CPROVER_assert((condition), sentence)

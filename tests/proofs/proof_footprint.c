@@ -64,7 +64,7 @@ static bool has_byte(const rlo__lattice *lattice, int byte) {
   return rest < lattice->run_bytes;
 }
 
-/* What footprint.h says of the numbers of a lattice. */
+/* Checks the numbers of a lattice against the rules of footprint.h. */
 static void expect_lattice(const rlo__lattice *lattice, int memory_bytes) {
   int span = lattice->run_bytes;
   PROOF(span >= 0, "the run");

@@ -26,7 +26,7 @@
 
 #include "base/checked.h"
 
-/* What OpenCL C has. */
+/* Names of OpenCL C. */
 #define __private
 typedef uint32_t uint;
 typedef int64_t rlo_index;

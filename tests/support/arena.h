@@ -13,7 +13,7 @@ enum {
 /** A tensor in a buffer of a device, with guard bands on both sides. */
 typedef struct test_arena {
   int64_t begin, bytes, tensor_bytes, element_bytes;
-  /** What it holds before, should hold after, and does hold after. */
+  /** The bytes before, the expected bytes after, and the bytes after. */
   uint8_t *before, *expected, *after;
   cl_mem buffer;
 } test_arena;

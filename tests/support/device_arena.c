@@ -156,7 +156,7 @@ static cl_int read_arena(test_arena *a, const test_device *device, cl_event afte
                              &after, NULL);
 }
 
-/** What went wrong, for complain. */
+/** The words of a failure, for complain. */
 typedef struct verdict {
   const char *what;
   char details[9000];
@@ -228,7 +228,8 @@ static test_outcome run_and_compare(const test_device *device, const rlo_problem
 
 enum { LINE_BYTES = 64 };
 
-/** Who runs, for the last words of a process that touches such a page. */
+/** The running case, for the last words of a process that touches such a
+ *  page. */
 static struct {
   const test_case *c;
   const char *words, *place;
@@ -362,8 +363,8 @@ static int64_t greater(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* What tells the program of a case from others; 0 if the family refuses it, 1
- * if it needs none. PoCL compiles a program again for another group. */
+/* Returns a key of the program of a case; 0 if the family refuses the case, 1
+ * if it needs no program. PoCL compiles a program again for another group. */
 static uint64_t find_program(const test_device *device, const rlo_problem *problem,
                              const test_case *c, const rlo_plan_options *options) {
   static rlo_problem scratch;

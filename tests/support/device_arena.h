@@ -49,7 +49,7 @@ void test_device_read(cl_command_queue queue, cl_mem buffer, int64_t offset_byte
                       void *out);
 void test_device_write(cl_command_queue queue, cl_mem buffer, int64_t offset_bytes, int64_t bytes,
                        const void *content);
-/** What functions of these names give, in a test that fails otherwise. The
+/** Call the functions of these names, and fail the test if they fail. The
  * caller releases a plan, and a buffer by clReleaseMemObject. */
 rlo_context_stats test_context_stats(const rlo_context *context);
 rlo_plan *test_context_plan(rlo_context *context, const rlo_problem *problem,
@@ -59,7 +59,7 @@ cl_mem test_context_buffer(const rlo_context *context, cl_mem_flags flags, size_
                            void *host);
 /** True if the context's device is PoCL's. */
 bool test_is_pocl(const rlo_context *context);
-/** Its plans are of the GPU class, and it has memory of its own. */
+/** True if its plans are of the GPU class, and it has memory of its own. */
 bool test_device_is_gpu(const test_device *device);
 void test_device_close(test_device *device);
 
@@ -80,8 +80,8 @@ typedef struct test_case {
   /** For a problem that loads indices: index_bytes of them. */
   const void *indices;
   int64_t index_shift_bytes;
-  /** What the source and the destination hold before, src_bytes and dst_bytes
-   *  of the problem; NULL for unique values. */
+  /** The contents of the source and the destination before the run, src_bytes
+   *  and dst_bytes of the problem; NULL for unique values. */
   const void *src_content, *dst_content;
 } test_case;
 
@@ -91,7 +91,7 @@ typedef enum test_outcome {
   TEST_REFUSED,
   /** The budget leaves out the case's program. */
   TEST_LEFT,
-  /** What went wrong was printed, with the line that repeats it. */
+  /** The failure was printed, with the line that repeats it. */
   TEST_FAILED
 } test_outcome;
 

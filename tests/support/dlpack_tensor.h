@@ -59,7 +59,7 @@ typedef struct DLManagedTensorVersioned {
 } DLManagedTensorVersioned;
 #endif
 
-/** What tensors and views of these suites point to. */
+/** The memory that tensors and views of these suites point to. */
 extern unsigned char test_dlpack_memory[4096];
 
 /** A tensor in test_dlpack_memory, on the CPU, at byte 0. It borrows the

@@ -50,7 +50,7 @@ static exchange_arena arena_of(const rlo_shape *shape) {
 
 /* ------------------------------------------------------------------ wholes */
 
-/* What a device holds of a whole array. */
+/* Cuts a device's shard out of a whole array. */
 static exchange_arena cut(const exchange_case *c, int side, int64_t device, const void *whole) {
   rlo_shape shard;
   expect_ok(rlo_sharding_get_shard_shape(c->shardings[side], &c->shapes[side], device, &shard));

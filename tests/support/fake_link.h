@@ -50,11 +50,12 @@ typedef struct fake_net {
     int32_t rank;
     test_random random;
     fake_transfer transfers[2 * RLO_EXCHANGE_MAX_SLOTS];
-    /** What it was given to send, and how much at once. */
+    /** The bytes and the number of the started sends; bytes in flight, and
+     *  their peak. */
     int64_t bytes_sent, num_sent, in_flight, most_in_flight;
     /** The number of the send that fails, from 1; 0: none. */
     int64_t failing_send;
-    /** Memory for what it sends; of one exchange at a time. */
+    /** Memory for the data of sends, of one exchange at a time. */
     unsigned char *shared;
     int64_t shared_bytes;
     /** Receives that were read there. */

@@ -5,9 +5,9 @@
 #include "support/temp_file.h"
 #include "support/transpose_job.h"
 
-/** What tests of jobs with a journal have: a service of three threads, a
- * folder, and the path of a journal in it. Checkpoints are made as often as
- * there is something to record. */
+/** A service of three threads, a folder, and the path of a journal in it, for
+ * tests of jobs with a journal. Checkpoints are made as often as there is
+ * something to record. */
 typedef struct test_journal {
   rlo_service *service;
   char folder[TEMP_FOLDER_CHARS];

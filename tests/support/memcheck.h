@@ -5,18 +5,18 @@
 #include "support/device_arena.h"
 
 /**
- * What a program tells valgrind's memcheck about memory that kernels see.
- * Outside of memcheck nothing of this has an effect. Memcheck reports bytes
- * that nobody wrote once something depends on them: the comparison of a result.
+ * Tells valgrind's memcheck about memory that kernels see. Outside of memcheck
+ * nothing of this has an effect. Memcheck reports bytes that nobody wrote once
+ * something depends on them: the comparison of a result.
  */
 
 /** True if the program runs under valgrind. */
 bool test_memcheck_watches(void);
 
-/** Memory that nobody may touch from now on. */
+/** Forbids access to this memory from now on. */
 void test_memcheck_forbid(const void *at, size_t bytes);
 
-/** Makes these bytes of a buffer ones that nobody wrote. */
+/** Marks these bytes of a buffer as never written. */
 void test_memcheck_forget_buffer(const test_device *device, cl_mem buffer, int64_t offset,
                                  int64_t bytes);
 

@@ -27,7 +27,7 @@ void test_first_permutation(int32_t size, int32_t *out_permutation) {
 }
 
 bool test_next_permutation(int32_t size, int32_t *permutation) {
-  /* What is behind i has no later order. */
+  /* The entries behind i have no later order. */
   int32_t i = size - 2;
   while (i >= 0 && permutation[i] > permutation[i + 1]) {
     --i;

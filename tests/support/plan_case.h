@@ -51,10 +51,11 @@ rlo_status test_plan_try(test_plan *plan, const char *family, int64_t src_alignm
 /** Plan by the device's own alignments; fails the test if that fails. */
 void test_plan_run(test_plan *plan);
 
-/** What a family said; fails the test if it was not asked. */
+/** Returns the answer of a family; fails the test if it was not asked. */
 const rlo_plan_candidate *test_plan_candidate(const test_plan *plan, const char *family);
 
-/** The first value of a constant of a launch; fails the test if it has none. */
+/** Returns the first value of a constant of a launch; fails the test if it has
+ *  none. */
 int64_t test_plan_define(const rlo__launch *launch, const char *name);
 
 #endif

@@ -26,7 +26,7 @@ static int64_t random_index(test_random *random, int64_t count, bool is_wide) {
   if (count > 0 && !test_random_once_in(random, 8)) {
     return test_random_in(random, 0, count - 1);
   }
-  /* What a narrower comparison would take for an index. */
+  /* A value that a narrower comparison would take for an index. */
   int64_t far = is_wide ? INT64_C(1) << 32 : INT32_MIN;
   const int64_t none[] = {-1, count, far, INT32_MAX, INT32_MIN, count + 1};
   int64_t chosen = none[test_random_in(random, 0, 5)];

@@ -223,8 +223,8 @@ static void expect_bytes(const test_job *job, const rlo_job_info *info) {
     EXPECT(job, info->bytes_read == num_read,
            "%" PRId64 " bytes are counted as read, %" PRId64 " were" AGAIN, info->bytes_read,
            num_read);
-    /* What lies between written bytes is read too, and not planned; of many
-     * pieces that differ, plans have bounds only. */
+    /* Jobs also read the bytes between written ones, which are not planned;
+     * plans of many pieces that differ have bounds only. */
     int64_t moved = info->bytes_resumed + info->bytes_read + info->bytes_written;
     bool reads_more =
         dst.bytes_read > 0 || (info->bytes_resumed > 0 && !job->options.is_new_destination);

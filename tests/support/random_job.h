@@ -22,8 +22,8 @@ typedef struct test_job {
   rlo_job_options options;
   watched_storage src, dst, indices;
   rlo_job *job;
-  /** What the storages had moved before it: it may have been submitted before,
-   *  and cancelled. */
+  /** The bytes that the storages had moved before the job: it may have been
+   *  submitted before, and cancelled. */
   int64_t read_before, written_before;
   /** The counts of the submitted job, its passes together; shares in place of
    * pieces do not count. */
@@ -57,7 +57,7 @@ void test_job_expect_bytes(const test_job *job);
 /** Releases everything; the job has ended or was not submitted. */
 void test_job_deinit(test_job *job);
 
-/** What jobs had in them. */
+/** Counts of jobs, by what they contain. */
 typedef struct test_job_counts {
   int jobs, refused;
   /** Jobs of several pieces, of several boxes, of a thousand pieces or more. */

@@ -10,7 +10,7 @@
 #include "support/random_indexed.h"
 #include "support/random_shape.h"
 
-/** What is drawn, and what is kept of it. */
+/** Limits of the problems that are drawn, and of those that are kept. */
 static const struct {
   int64_t elements, chain_extent, form_extent;
   int32_t least_rank;

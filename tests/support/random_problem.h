@@ -18,7 +18,7 @@ typedef struct test_problem {
   } indices;
 } test_problem;
 
-/** What test_random_problem draws. */
+/** The kinds of problems that test_random_problem draws. */
 typedef enum test_problem_kind {
   /** A relayout between two random layouts. */
   TEST_PROBLEM_RELAYOUT,

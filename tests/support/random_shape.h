@@ -8,7 +8,7 @@
 /** A uniform permutation of 0 .. size-1. */
 void test_random_permutation(test_random *random, int32_t size, int32_t *out_permutation);
 
-/** What test_random_shape may draw from; or them together. */
+/** The features that test_random_shape may draw; or them together. */
 enum {
   TEST_PAD = 1,
   TEST_TILE = 2,

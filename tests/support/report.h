@@ -8,7 +8,7 @@
 
 /** A function that writes a struct which begins with a struct_size. */
 typedef struct test_report {
-  /** What messages call the struct. */
+  /** The name of the struct in messages. */
   const char *name;
   /** The size of this version's struct, and that up to one of its fields. */
   size_t bytes, older_bytes;

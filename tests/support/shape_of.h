@@ -12,10 +12,10 @@
 /** rlo_shape_parse on a copy of the text's exact size. */
 rlo_status test_parse_shape(const char *text, rlo_shape *out_shape);
 
-/** The shape of a text; the test fails if there is none. */
+/** Returns the shape of a text; fails the test if there is none. */
 rlo_shape test_shape_of(const char *text);
 
-/** Those of the functions of these names, in a test that fails otherwise. */
+/** Call the functions of these names, and fail the test if they fail. */
 rlo_shape test_shape_make(rlo_dtype dtype, const int64_t *dims, int32_t rank);
 rlo_chain *test_chain_of(const rlo_shape *shape);
 
@@ -26,10 +26,11 @@ const char *test_text_of(const rlo_shape *shape);
 /** Fail the test unless the shape is that of the text. */
 void test_expect_shape(const rlo_shape *shape, const char *text);
 
-/** How many slots the shape's memory has. */
+/** Returns the number of slots of the shape's memory. */
 int64_t test_slots_of(const rlo_shape *shape);
 
-/** The slot of the element at `index`; the test fails if it has none. */
+/** Returns the slot of the element at `index`; fails the test if it has
+ *  none. */
 int64_t test_slot_of(const rlo_shape *shape, const int64_t *index);
 
 #endif

@@ -19,7 +19,7 @@
  *     ck_assert_int_gt(run.num_tries, 3);
  */
 typedef struct test_short_memory {
-  /** What the calls returned; the caller sets it. */
+  /** The status of the calls; the caller sets it. */
   rlo_status status;
   int64_t num_tries;
   int64_t live_count;

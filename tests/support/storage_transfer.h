@@ -18,7 +18,7 @@ static inline rlo_status test_transfer(rlo_storage *storage, int64_t base, const
   return rlo__storage_transfer(storage, &lattice, moved, is_write);
 }
 
-/** What a storage has counted, with 0 for no smallest transfer. */
+/** The counters of a storage, with 0 for no smallest transfer. */
 typedef struct test_storage_stats {
   int64_t num_reads, num_writes;
   int64_t bytes_read, bytes_written;

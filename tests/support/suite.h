@@ -66,7 +66,7 @@
   TEST_SUITE_REGISTER(test_suite_no_fork, .kind = TEST_SUITE_NO_FORK) \
   _Static_assert(true, "")
 
-/** What a file registers: a test or a setting for all of its tests. */
+/** The kinds of entries of a file: a test or a setting for all of its tests. */
 typedef enum test_suite_kind {
   TEST_SUITE_TEST,
   TEST_SUITE_FIXTURE,

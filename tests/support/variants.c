@@ -198,8 +198,8 @@ static void each_of_pair(const rlo_device_info *device, const test_pair *pair,
     expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
     for (int32_t f = 0; f < rlo__num_families; ++f) {
       for (int32_t aligned = 0; aligned < 2; ++aligned) {
-        /* What a family refuses by its own schedule, the first, it refuses
-         * by all. */
+        /* A family that refuses a case by its own schedule, the first, refuses
+         * it by all. */
         bool is_refused = false;
         for (int32_t w = 0; w < rlo__num_schedules && !is_refused; ++w) {
           const test_variant_case c = {.pair = pair,
@@ -282,8 +282,8 @@ int64_t test_variant_case_elements(const test_variant_case *c) {
   return elements;
 }
 
-/* How long a case takes in a simulator, of which a part is compiling. What is
- * so small that a kernel does little of what it can comes after all others. */
+/* The time of a case in a simulator, compiling included. A case that is too
+ * small for its kernel comes after all others. */
 static int64_t cost_of(const test_variant_case *c) {
   enum { MIN_ELEMENTS = 400, COMPILING = 2000 };
 

@@ -70,12 +70,12 @@ void test_variants_each(const rlo_device_info *device, bool is_small, test_varia
 /** How many elements a case moves. */
 int64_t test_variant_case_elements(const test_variant_case *c);
 
-/** What to cover. */
+/** The variants to cover. */
 typedef struct test_cover {
   /** Only pairs for a simulator, and of cases with the same variants one of the
    *  smallest. */
   bool is_small;
-  /** Which cases to choose from; NULL: all. */
+  /** Chooses the cases; NULL: all. */
   test_variant_filter filter;
   /** Cases of which a constant counts in one width as in all; NULL: none. */
   test_variant_filter merges_widths;
@@ -86,7 +86,7 @@ typedef struct test_cover {
   /** Leaves out cases with a value that variants_table.c does not declare, and
    *  prints it: of devices other than PoCL's, whose sizes the table is of. */
   bool skips_undeclared;
-  /** Is told each launch too; NULL: nobody is. */
+  /** Gets each launch too; NULL: nobody does. */
   test_variant_fn watch;
 } test_cover;
 

@@ -7,9 +7,9 @@
   {__VA_ARGS__}
 #define NONE 0, {0}
 
-/* What all kernels with a grid have. What makes RLO_INDEX32=0, and the vectors
- * that go with it, is no pair of shapes within 2 GiB: those kernels are left to
- * device/bytes/bytes_wide.c. */
+/* The constants of all kernels with a grid. No pair of shapes within 2 GiB
+ * makes RLO_INDEX32=0, and the vectors that go with it: those kernels are left
+ * to device/bytes/bytes_wide.c. */
 #define GRID_CONSTANTS(file)                                      \
   {file, "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8, 16)}, \
   {file, "RLO_GRID_RANK", AS_IS, false, VALUES(16)},              \

@@ -4,9 +4,9 @@
 
 #include "support/device_table.h"
 
-/** What support/variants.c works with: the constants that make variants. */
+/** The constants that make variants, for support/variants.c. */
 
-/** What of a constant's value chooses code. */
+/** How the value of a constant chooses code. */
 typedef enum test_reading {
   AS_IS,
   /** Units of a tile's side: in lines of 64 bytes. */
@@ -17,7 +17,7 @@ typedef enum test_reading {
   IS_MANY,
   /** The unit's alignment, or a line's. */
   IS_LINE,
-  /** Nothing: a size that the code is the same for. */
+  /** It does not: a size that the code is the same for. */
   IGNORED
 } test_reading;
 

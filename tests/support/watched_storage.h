@@ -43,8 +43,7 @@ typedef struct watched_storage {
   rlo_status failure;
   /** Without a message of its own. */
   bool fails_silently;
-  /** Where memory that jobs passed lies: from the lowest to the highest byte.
-   */
+  /** The range of memory that jobs passed. */
   atomic_uintptr_t low, high;
   atomic_int num_reserves, num_flushes;
   /** Called in each read and write, if not NULL, before the bytes move. */
@@ -52,10 +51,10 @@ typedef struct watched_storage {
   /** Called in each flush, after it has taken what it makes durable. */
   void (*on_flush)(void *payload);
   void *payload;
-  /** What flushes return. */
+  /** The status that flushes return. */
   rlo_status flush_failure;
-  /** What a loss of power would leave: the bytes at the beginning of the last
-   *  flush that ended. Guarded by the mutex, as are writes. */
+  /** The bytes that a loss of power would leave: those at the beginning of the
+   *  last flush that ended. Guarded by the mutex, as are writes. */
   uint8_t *durable;
   rlo__mutex mutex;
 } watched_storage;

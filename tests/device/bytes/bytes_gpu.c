@@ -150,7 +150,7 @@ void bytes_gpu_ends(void) {
     test_pair pair;
     const char *family;
   } cases[] = {
-      /* What is left of the last group. */
+      /* The last group is not full. */
       {{"?[4099]", "?[4099]", "", false}, "copy"},
       /* Words that end one row and begin the next. */
       {{"?[9,10,75]", "?[10,9,75]", "1,0,2", false}, "packed"},

@@ -38,8 +38,8 @@ static bool next_dims(int64_t *dims, int32_t rank) {
   return false;
 }
 
-/* What the planner would take comes first, unless that is a gather; then any
- * family that takes the case. */
+/* The planner's choice comes first, unless it is a gather; then any family that
+ * takes the case. */
 static const char *const families[] = {NULL, "tile", "skinny", "rows", "copy"};
 
 enum { NUM_FAMILIES = sizeof families / sizeof families[0] };

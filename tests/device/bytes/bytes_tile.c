@@ -74,8 +74,8 @@ static test_outcome run(const move *m, int32_t width, int64_t src_shift_elems,
   return test_device_run(&device, &c, NULL);
 }
 
-/** What the plan has to say of a case, so that it tests what it is there for;
- *  in every width that is not skipped. */
+/** A move and the words that its plan must contain, so that it tests what it is
+ *  for. It runs in every width from least_width to most_width. */
 typedef struct named_move {
   move move;
   int64_t dst_shift_elems;

@@ -41,7 +41,7 @@ static void make_wide(const char *family, int64_t unit_bytes) {
   problem.written_bytes = problem.dst_bytes;
 }
 
-/* That the kernel is one that counts in 64 bits. */
+/* Checks that the kernel counts in 64 bits. */
 static void check_is_wide(const rlo__family *family) {
   static rlo_problem scratch;
   static rlo__launch launch;

@@ -10,8 +10,8 @@
 #include "support/temp_file.h"
 
 /*
- * What test_mixed_threads does: operations of all kinds on what threads share,
- * whose results are compared.
+ * The threads of test_mixed_threads run operations of all kinds on shared
+ * objects, and compare the results.
  */
 
 enum {
@@ -28,11 +28,11 @@ typedef struct mixed_work {
   rlo_problem problem;
   rlo_plan *plan;
   const char *dst;
-  /** What is in the arena after it. */
+  /** The content of the arena after the work. */
   uint8_t expected[MIXED_ARENA_BYTES];
 } mixed_work;
 
-/** What all threads share. */
+/** The state that all threads share. */
 typedef struct mixed_commons {
   rlo_context *contexts[2];
   mixed_work works[MIXED_NUM_WORKS];
@@ -51,12 +51,12 @@ typedef struct mixed_worker {
   rlo__thread thread;
   const mixed_commons *shared;
   test_random random;
-  /** In order, and one that keeps none. */
+  /** A queue in order, and a queue out of order. */
   cl_command_queue queue, unordered;
   cl_mem src, dst;
   uint8_t after[MIXED_ARENA_BYTES];
   int64_t num_turns[MIXED_NUM_KINDS];
-  /** "", or what went wrong. Check may only be called by the main thread. */
+  /** "", or the failure. Only the main thread may call Check. */
   char complaint[700];
 } mixed_worker;
 

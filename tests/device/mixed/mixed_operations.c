@@ -132,7 +132,7 @@ static bool open_context(mixed_worker *w, rlo_context **out_context) {
 /* Its programs come from the folder, or are built while others are. */
 static bool make_context(mixed_worker *w) {
   rlo_context *context = NULL;
-  /* What a driver builds takes longest. */
+  /* Contexts are rarely opened: a driver's builds take longest. */
   if (draw(w, 32) != 0) {
     rlo_context_release(rlo_context_retain(draw_context(w)));
     return true;
