@@ -19,36 +19,27 @@ static void begin(void) {
 
 RLO_FIXTURE(begin, NULL);
 
-RLO_TEST(test_planner__proves_lines_before_it_says_so) {
-  static const char src[] = "f32[1024,1024]{1,0}";
-  static const char dst[] = "f32[1024,1024]{0,1}";
-  test_plan_lower(src, dst, NULL, &plan.problem);
-  expect_ok(test_plan_try(&plan, "tile", 4, 128));
-  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 1);
-  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
+static const struct {
+  const char *what, *src, *dst, *family;
+  int64_t dst_alignment, dst_base, proven;
+} proofs[] = {
+    {"lines", "f32[1024,1024]", "f32[1024,1024]{0,1}", "tile", 128, 0, 64},
+    {"memory that is not aligned", "f32[1024,1024]", "f32[1024,1024]{0,1}", "tile", 32, 0, 4},
+    {"an origin that is not", "f32[1024,1024]", "f32[1024,1024]{0,1}", "tile", 128, 8, 4},
+    {"a stride that is not", "f32[8,512,512]", "f32[8,512,512]{:strides(262145,1,512)}", "tile",
+     128, 0, 4},
+    /* They are one run: only their groups have to be aligned. */
+    {"joined structures", "f32[3,1000000]", "f32[3,1000000]{0,1}", "skinny", 128, 0, 64},
+};
 
-  /* The memory is not aligned. */
-  test_plan_lower(src, dst, NULL, &plan.problem);
-  expect_ok(test_plan_try(&plan, "tile", 4, 32));
-  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
-
-  /* The origin is not. */
-  test_plan_lower(src, dst, NULL, &plan.problem);
-  plan.problem.dst.base = 8;
-  expect_ok(test_plan_try(&plan, "tile", 4, 128));
-  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
-  ck_assert_int_eq(plan.launch.dst_base_bytes, 32);
-
-  /* One stride is not. */
-  test_plan_lower("f32[8,512,512]{2,1,0}", "f32[8,512,512]{:strides(262145,1,512)offset(0)}", NULL,
-                  &plan.problem);
-  expect_ok(test_plan_try(&plan, "tile", 4, 128));
-  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 4);
-
-  /* Joined structures are one run: only their groups have to be aligned. */
-  test_plan_lower("f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
-  expect_ok(test_plan_try(&plan, "skinny", 4, 128));
-  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
+RLO_TABLE_TEST(test_planner__proves_lines_before_it_says_so, proofs) {
+  test_plan_lower(proofs[_i].src, proofs[_i].dst, NULL, &plan.problem);
+  plan.problem.dst.base = proofs[_i].dst_base;
+  expect_ok(test_plan_try(&plan, proofs[_i].family, 4, proofs[_i].dst_alignment));
+  ck_assert_msg(test_plan_define(&plan.launch, "RLO_DST_ALIGN") == proofs[_i].proven, "%s",
+                proofs[_i].what);
+  ck_assert_int_eq(plan.launch.dst_base_bytes, 4 * proofs[_i].dst_base);
+  ck_assert(_i > 0 || test_plan_define(&plan.launch, "RLO_NT") == 1);
 }
 
 /* Rows of a block lean on each other, so that lines which two share are written
