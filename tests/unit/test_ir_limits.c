@@ -25,10 +25,7 @@ static void setup(void) {
   problem.src_bytes = problem.dst_bytes = 10;
 }
 
-static void teardown(void) {
-}
-
-RLO_FIXTURE(setup, teardown);
+RLO_FIXTURE(setup, NULL);
 
 static void add_guard(int64_t base, int64_t limit) {
   rlo_guard *guard = &problem.guards[problem.num_guards++];
