@@ -324,9 +324,7 @@ static rlo_status turn_twice(rlo_kernel_call *call, void *payload) {
   (void)payload;
   rlo_tensor *once = NULL;
   rlo_status status = rlo_op_transpose(call->inputs[0], NULL, &once);
-  if (status == RLO_OK) {
-    status = rlo_op_transpose(once, NULL, &call->outputs[0]);
-  }
+  THEN(rlo_op_transpose(once, NULL, &call->outputs[0]));
   rlo_tensor_release(once);
   return status;
 }

@@ -21,9 +21,7 @@ static rlo_status gradient_by_name(rlo_gradient_call *call, void *payload) {
     rlo_tensor *other = NULL;
     int32_t place = -1;
     status = rlo_gradient_saved(call, factor_names[1 - n], 0, &other);
-    if (status == RLO_OK) {
-      status = rlo_gradient_input(call, factor_names[n], 0, &place);
-    }
+    THEN(rlo_gradient_input(call, factor_names[n], 0, &place));
     if (status == RLO_OK && call->wants[place]) {
       status = multiply(call->dys[0], other, &call->dxs[place]);
     }
@@ -166,9 +164,7 @@ static rlo_status gradient_of_many(rlo_gradient_call *call, void *payload) {
     rlo_tensor *next = NULL;
     int32_t place = -1;
     rlo_status status = rlo_gradient_saved(call, "inputs", (n + 1) % call->num_inputs, &next);
-    if (status == RLO_OK) {
-      status = rlo_gradient_input(call, "inputs", n, &place);
-    }
+    THEN(rlo_gradient_input(call, "inputs", n, &place));
     if (status != RLO_OK) {
       return status;
     }
@@ -223,9 +219,7 @@ RLO_TEST(test_gradient_names__memory_runs_out) {
     ck_assert_int_lt(nth, 500);
     rlo__alloc_set_fault(nth, false);
     rlo_status status = rlo_run_kernel_named(engine, "Pack", named, 12, NULL, &y, 1, NULL);
-    if (status == RLO_OK) {
-      status = rlo_vjp(engine, "Multiply", xs, 2, NULL, &xs[1], 1, NULL, dxs);
-    }
+    THEN(rlo_vjp(engine, "Multiply", xs, 2, NULL, &xs[1], 1, NULL, dxs));
     is_reached = rlo__alloc_tried_count() >= nth;
     rlo__alloc_set_fault(0, false);
     ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "allocation %lld: %s",

@@ -285,22 +285,14 @@ static rlo_status winding(rlo_engine *e, rlo_tensor *const *xs, int32_t count, r
   rlo_tensor *indices = payload;
   rlo_tensor *t[6] = {NULL};
   rlo_status status = rlo_op_split(xs[0], DIMS(1, 2), 2, 0, t);
-  if (status == RLO_OK) {
-    status = rlo_op_mirror_pad(t[1], DIMS(1), DIMS(1), RLO_MIRROR_SYMMETRIC, &t[2]);
-  }
-  if (status == RLO_OK) {
-    status = rlo_op_gather(xs[0], indices, 0, 0, &t[3]);
-  }
-  if (status == RLO_OK) {
-    status = rlo_op_pad(t[3], DIMS(1), DIMS(0), NULL, xs[1], &t[4]);
-  }
+  THEN(rlo_op_mirror_pad(t[1], DIMS(1), DIMS(1), RLO_MIRROR_SYMMETRIC, &t[2]));
+  THEN(rlo_op_gather(xs[0], indices, 0, 0, &t[3]));
+  THEN(rlo_op_pad(t[3], DIMS(1), DIMS(0), NULL, xs[1], &t[4]));
   if (status == RLO_OK) {
     rlo_tensor *const parts[] = {t[2], t[4], t[2]};
     status = rlo_op_add_n(parts, 3, &t[5]);
   }
-  if (status == RLO_OK) {
-    status = rlo_custom_gradient(e, "last", copy_forward, one_more, NULL, &t[5], 1, out_y, 1);
-  }
+  THEN(rlo_custom_gradient(e, "last", copy_forward, one_more, NULL, &t[5], 1, out_y, 1));
   for (int k = 0; k < 6; ++k) {
     rlo_tensor_release(t[k]);
   }

@@ -165,9 +165,7 @@ static rlo_status reverse_twice(rlo_kernel_call *call, void *payload) {
   rlo_tensor *once = NULL;
   (void)payload;
   rlo_status status = rlo_op_reverse(call->inputs[0], DIMS(0), 1, &once);
-  if (status == RLO_OK) {
-    status = rlo_op_reverse(once, DIMS(0), 1, &call->outputs[0]);
-  }
+  THEN(rlo_op_reverse(once, DIMS(0), 1, &call->outputs[0]));
   rlo_tensor_release(once);
   return status;
 }
@@ -343,10 +341,8 @@ static rlo_status copy_on_queue(rlo_kernel_call *call, void *payload) {
       clReleaseEvent(ready[k]);
     }
   }
-  if (status == RLO_OK) {
-    status = rlo_enqueue(c->plan, c->queue, buffers[0], offsets[0], buffers[1], offsets[1], 0, NULL,
-                         &done);
-  }
+  THEN(rlo_enqueue(c->plan, c->queue, buffers[0], offsets[0], buffers[1], offsets[1], 0, NULL,
+                   &done));
   if (status == RLO_OK) {
     clWaitForEvents(1, &done);
     clReleaseEvent(done);

@@ -248,12 +248,8 @@ static rlo_status run_scoped(rlo_kernel_call *call, void *payload) {
   rlo_tensor *turned = NULL;
   rlo_status status = rlo_scope_begin(call->engine, &scope);
   s->status_of_end = rlo_scope_end(s->around);
-  if (status == RLO_OK) {
-    status = rlo_op_reverse(call->inputs[0], DIMS(0), 1, &turned);
-  }
-  if (status == RLO_OK) {
-    status = rlo_op_reverse(turned, DIMS(0), 1, &call->outputs[0]);
-  }
+  THEN(rlo_op_reverse(call->inputs[0], DIMS(0), 1, &turned));
+  THEN(rlo_op_reverse(turned, DIMS(0), 1, &call->outputs[0]));
   if (status == RLO_OK && s->keeps) {
     status = rlo_scope_keep(scope, call->outputs[0]);
   }
@@ -404,15 +400,9 @@ static rlo_status careless_cube(rlo_engine *e, rlo_tensor *const *xs, int32_t co
   (void)count;
   (void)payload;
   rlo_status status = rlo_scope_begin(e, &scope);
-  if (status == RLO_OK) {
-    status = multiply(xs[0], xs[0], &square);
-  }
-  if (status == RLO_OK) {
-    status = multiply(square, xs[0], out_y);
-  }
-  if (status == RLO_OK) {
-    status = rlo_scope_keep(scope, *out_y);
-  }
+  THEN(multiply(xs[0], xs[0], &square));
+  THEN(multiply(square, xs[0], out_y));
+  THEN(rlo_scope_keep(scope, *out_y));
   rlo_status ended = rlo_scope_end(scope);
   return status != RLO_OK ? status : ended;
 }

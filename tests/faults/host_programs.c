@@ -14,6 +14,7 @@
 #include "relayout/storage.h"
 #include "relayout/text.h"
 #include "support/dlpack_tensor.h"
+#include "support/expect.h"
 #include "support/redistribute.h"
 #include "support/shape_of.h"
 #include "support/temp_file.h"

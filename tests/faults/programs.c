@@ -12,6 +12,7 @@
 #include "relayout/service.h"
 #include "relayout/storage_opencl.h"
 #include "service/service.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 
 enum { ROWS = 24, COLUMNS = 40, COUNT = ROWS * COLUMNS };

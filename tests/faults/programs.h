@@ -7,9 +7,6 @@
 
 #include "relayout/opencl.h"
 
-/** Does what is next, unless something has failed. */
-#define THEN(call) (status = status == RLO_OK ? (call) : status)
-
 typedef enum fault_place {
   /** The test opens a context before, and closes it at the end. */
   FAULT_IN_SHARED_CONTEXT,

@@ -32,4 +32,8 @@
                   (part), rlo_error_last()->message);                                           \
   } while (0)
 
+/** Does what is next, unless something has failed: for code whose calls may each
+ *  fail. */
+#define THEN(call) (status = status == RLO_OK ? (call) : status)
+
 #endif

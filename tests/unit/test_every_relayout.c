@@ -141,15 +141,9 @@ static rlo_status lower_chain(const every_case *c, const rlo_shape *src, const r
   rlo_chain *chain = NULL;
   *out_list = NULL;
   rlo_status status = rlo_chain_create(src, &chain);
-  if (status == RLO_OK) {
-    status = rlo_chain_transpose(chain, c->permutation);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_pad(chain, c->low, c->high, NULL, fill);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_lower(chain, dst, out_list);
-  }
+  THEN(rlo_chain_transpose(chain, c->permutation));
+  THEN(rlo_chain_pad(chain, c->low, c->high, NULL, fill));
+  THEN(rlo_chain_lower(chain, dst, out_list));
   rlo_chain_release(chain);
   return status;
 }
@@ -180,9 +174,7 @@ static rlo_status run_reference(const rlo_problem *problem, const uint8_t *src, 
 static rlo_status run_mover(const rlo_problem *problem, const uint8_t *src, uint8_t *dst) {
   rlo__host_mover *mover = NULL;
   rlo_status status = rlo__host_mover_create(problem, &mover);
-  if (status == RLO_OK) {
-    status = rlo__host_mover_run(mover, src, NULL, dst, 1);
-  }
+  THEN(rlo__host_mover_run(mover, src, NULL, dst, 1));
   rlo__host_mover_release(mover);
   return status;
 }

@@ -471,9 +471,7 @@ RLO_TEST(test_journal__without_memory) {
     rlo__journal *journal = NULL;
     rlo__alloc_set_fault(nth, false);
     rlo_status status = rlo__journal_open(path, true, &journal);
-    if (status == RLO_OK) {
-      status = rlo__journal_fit(journal, &job);
-    }
+    THEN(rlo__journal_fit(journal, &job));
     rlo__alloc_set_fault(0, false);
     ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "%s", rlo_error_last()->message);
     num_done += status == RLO_OK;

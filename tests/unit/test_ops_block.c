@@ -158,15 +158,9 @@ static rlo_status move_depth(void) {
   rlo_shape shape;
   rlo_chain *deep = NULL;
   rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(1, 2, 2, 4), 4, &shape);
-  if (status == RLO_OK) {
-    status = rlo_chain_create(&shape, &deep);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_depth_to_space(deep, 2, 3);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_space_to_depth(deep, 2, 3);
-  }
+  THEN(rlo_chain_create(&shape, &deep));
+  THEN(rlo_chain_depth_to_space(deep, 2, 3));
+  THEN(rlo_chain_space_to_depth(deep, 2, 3));
   rlo_chain_release(deep);
   return status;
 }
@@ -177,30 +171,14 @@ static rlo_status build_and_lower(void) {
   rlo_chain *two = NULL;
   rlo_problem_list *list = NULL;
   rlo_status status = rlo_shape_make(RLO_DTYPE_S32, DIMS(2, 4), 2, &shape);
-  if (status == RLO_OK) {
-    status = rlo_chain_create(&shape, &one);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_clone(one, &two);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_space_to_batch(one, DIMS(2), DIMS(0), DIMS(0), 1);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_batch_to_space(one, DIMS(2), DIMS(0), DIMS(0), 1);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_mirror_pad(one, DIMS(0, 1), NULL, RLO_MIRROR_SYMMETRIC);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_pad(two, DIMS(0, 1), DIMS(0, 0), NULL, NULL);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_stack(one, (const rlo_chain *[]){two}, 1, 1);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_lower(one, NULL, &list);
-  }
+  THEN(rlo_chain_create(&shape, &one));
+  THEN(rlo_chain_clone(one, &two));
+  THEN(rlo_chain_space_to_batch(one, DIMS(2), DIMS(0), DIMS(0), 1));
+  THEN(rlo_chain_batch_to_space(one, DIMS(2), DIMS(0), DIMS(0), 1));
+  THEN(rlo_chain_mirror_pad(one, DIMS(0, 1), NULL, RLO_MIRROR_SYMMETRIC));
+  THEN(rlo_chain_pad(two, DIMS(0, 1), DIMS(0, 0), NULL, NULL));
+  THEN(rlo_chain_stack(one, (const rlo_chain *[]){two}, 1, 1));
+  THEN(rlo_chain_lower(one, NULL, &list));
   rlo_problem_list_release(list);
   rlo_chain_release(two);
   rlo_chain_release(one);

@@ -316,9 +316,7 @@ RLO_TEST(test_storage_direct__without_memory) {
     rlo_storage *storage = NULL;
     rlo__alloc_set_fault(nth, false);
     rlo_status status = rlo_storage_from_fd(file.fd, 0, FILE_BYTES, &hints, &storage);
-    if (status == RLO_OK) {
-      status = rlo__storage_read(storage, 1, 100 * BLOCK, memory);
-    }
+    THEN(rlo__storage_read(storage, 1, 100 * BLOCK, memory));
     rlo__alloc_set_fault(0, false);
     rlo_storage_release(storage);
     if (status == RLO_OK || status == RLO_UNSUPPORTED) {

@@ -183,15 +183,9 @@ static bool are_all(const char *data, int64_t bytes, char letter) {
  *  without the gaps, and everything. */
 static rlo_status run_script(void) {
   rlo_status status = rlo__storage_reserve(s.storage, BYTES);
-  if (status == RLO_OK) {
-    status = write_letters(50, NUM_RUNS, RUN, 'a');
-  }
-  if (status == RLO_OK) {
-    status = write_letters(0, 1, 40, 'b');
-  }
-  if (status == RLO_OK) {
-    status = rlo__storage_flush(s.storage);
-  }
+  THEN(write_letters(50, NUM_RUNS, RUN, 'a'));
+  THEN(write_letters(0, 1, 40, 'b'));
+  THEN(rlo__storage_flush(s.storage));
   if (status == RLO_OK) {
     memset(packed, 0, sizeof packed);
     status = test_transfer(s.storage, 50, &extent, &stride, 1, RUN, packed, false);
