@@ -12,6 +12,7 @@
 #include "support/exact_copy.h"
 #include "support/expect.h"
 #include "support/random.h"
+#include "support/short_memory.h"
 #include "support/suite.h"
 #include "unit/proto_bytes.h"
 
@@ -223,17 +224,13 @@ RLO_TEST(test_proto__tells_that_memory_ends_while_it_writes) {
   static char bytes[1 << 18];
   rlo_program_shape *program = large_program();
   int64_t live_count = rlo__alloc_live_count();
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  int64_t num_allocations = 0;
-  for (; status != RLO_OK; ++num_allocations) {
+  test_short_memory run = {0};
+  while (test_short_memory_next(&run)) {
     size_t count = 0;
-    rlo__alloc_set_fault(num_allocations + 1, false);
-    status = rlo_proto_format_program(program, NULL, bytes, sizeof bytes, &count);
-    rlo__alloc_set_fault(0, false);
-    ck_assert(status == RLO_OK || status == RLO_OUT_OF_MEMORY);
-    ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+    run.status = rlo_proto_format_program(program, NULL, bytes, sizeof bytes, &count);
   }
-  ck_assert_int_gt(num_allocations, 4);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+  ck_assert_int_gt(run.num_tries, 4);
   rlo_program_shape_release(program);
 }
 
@@ -337,27 +334,21 @@ RLO_TEST(test_proto__survives_without_memory) {
   char bytes[1024];
   size_t count = make_program(bytes, sizeof bytes);
   int64_t live_count = rlo__alloc_live_count();
-  bool is_done = false;
-  int64_t nth = 0;
-  while (!is_done) {
-    rlo__alloc_set_fault(++nth, false);
+  test_short_memory run = {0};
+  while (test_short_memory_next(&run)) {
     rlo_program_shape *program = NULL;
     rlo_proto_origin *origin = NULL;
-    rlo_status status = rlo_proto_parse_program(bytes, count, &program, &origin);
-    if (status == RLO_OK) {
+    run.status = rlo_proto_parse_program(bytes, count, &program, &origin);
+    if (run.status == RLO_OK) {
       char written[1024];
       size_t written_count = 0;
       rlo_proto_options options = {sizeof options, true, origin};
-      status = rlo_proto_format_program(program, &options, written, sizeof written, &written_count);
-    }
-    rlo__alloc_set_fault(0, false);
-    is_done = status == RLO_OK;
-    if (!is_done) {
-      ck_assert_int_eq(status, RLO_OUT_OF_MEMORY);
+      run.status =
+          rlo_proto_format_program(program, &options, written, sizeof written, &written_count);
     }
     rlo_program_shape_release(program);
     rlo_proto_origin_release(origin);
-    ck_assert_int_eq(rlo__alloc_live_count(), live_count);
   }
-  ck_assert_int_gt(nth, 20);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+  ck_assert_int_gt(run.num_tries, 20);
 }
