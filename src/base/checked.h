@@ -104,16 +104,17 @@ static inline bool rlo__round_up(int64_t a, int64_t b, int64_t *out) {
   return rlo__mul(rlo__ceil_div(a, b), b, out);
 }
 
-/** Greatest common divisor of |a| and |b|; gcd(0, 0) = 0. Not for INT64_MIN. */
+/** Greatest common divisor of |a| and |b|; gcd(0, 0) = 0. 2^63, which INT64_MIN
+ *  may have, is INT64_MIN. */
 static inline int64_t rlo__gcd(int64_t a, int64_t b) {
-  a = a < 0 ? -a : a;
-  b = b < 0 ? -b : b;
-  while (b != 0) {
-    int64_t r = a % b;
-    a = b;
-    b = r;
+  uint64_t m = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
+  uint64_t n = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  while (n != 0) {
+    const uint64_t rest = m % n;
+    m = n;
+    n = rest;
   }
-  return a;
+  return (int64_t)m;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 
 enum { FIRST_CAPACITY_BYTES = 128 };
@@ -69,7 +70,7 @@ void rlo__str_append_bytes(rlo__str *str, const char *bytes, size_t count) {
   reserve(str, count);
   size_t start = stored_length(str);
   size_t room = str->capacity_bytes == 0 ? 0 : str->capacity_bytes - 1 - start;
-  size_t copied = count < room ? count : room;
+  size_t copied = str->has_failed ? 0 : rlo__min_size(count, room);
   if (copied > 0) {
     memcpy(str->data + start, bytes, copied);
   }

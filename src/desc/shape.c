@@ -56,7 +56,7 @@ static void begin(rlo_dtype dtype, const int64_t *dims, int32_t rank, rlo_shape 
   memset(out_shape, 0, sizeof *out_shape);
   out_shape->dtype = dtype;
   out_shape->rank = rank;
-  for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
+  for (int32_t k = 0; k < rank && rank <= RLO_MAX_RANK; ++k) {
     out_shape->dims[k] = dims[k];
   }
 }
@@ -143,7 +143,7 @@ rlo_status rlo_shape_make_dynamic(rlo_dtype dtype, const int64_t *dims, const bo
   rlo_shape shape;
   begin(dtype, dims, rank, &shape);
   shape.layout = rlo_layout_row_major(rank);
-  for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
+  for (int32_t k = 0; k < rank && rank <= RLO_MAX_RANK; ++k) {
     shape.is_dynamic[k] = is_dynamic != NULL ? is_dynamic[k] : dims[k] == RLO_DIM_UNBOUNDED;
   }
   RLO_TRY(rlo_shape_validate_unbounded(&shape));

@@ -233,13 +233,15 @@ static rlo_status add_grid(const rlo__grid_plan *plan, bool is_gpu, rlo__launch 
   int64_t extents[RLO__GRID_MAX_AXES];
   int64_t src_strides[RLO__GRID_MAX_AXES];
   int64_t dst_strides[RLO__GRID_MAX_AXES];
-  int64_t magic[RLO__GRID_MAX_AXES];
+  int64_t magic[RLO__GRID_MAX_AXES] = {0};
   for (int32_t n = 0; n < grid->num_axes; ++n) {
     extents[n] = grid->axes[n].extent;
     src_strides[n] = grid->axes[n].src_stride;
     dst_strides[n] = grid->axes[n].dst_stride;
   }
-  rlo__gpu_grid_magic(grid, magic);
+  if (is_gpu) {
+    rlo__gpu_grid_magic(grid, magic);
+  }
   const rlo__arg args[] = {
       rlo__arg_int(grid->num_axes),
       rlo__arg_vector(extents, grid->num_axes),

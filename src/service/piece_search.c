@@ -350,7 +350,8 @@ static rlo_status fail_without_plan(const search *s) {
   int64_t budget = is_host ? s->budget->host_bytes : s->budget->piece_bytes;
   if (is_host) {
     least = rlo__add_capped(least, s->budget->index_bytes);
-    budget = rlo__add_capped(budget, s->budget->index_bytes);
+    /* Less than 0 where the indices take more than there is. */
+    budget += s->budget->index_bytes;
   }
   const char *use = is_host ? "of staging memory" : "for a piece";
   if (!s->can_cut) {

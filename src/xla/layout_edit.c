@@ -24,7 +24,7 @@ rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor, int32_t
   RLO_REQUIRE(out_layout);
   RLO_REQUIRE_LIST(major_to_minor, rank);
   int32_t reversed[RLO_MAX_RANK];
-  for (int32_t i = 0; i < rank && i < RLO_MAX_RANK; ++i) {
+  for (int32_t i = 0; i < rank && rank <= RLO_MAX_RANK; ++i) {
     reversed[i] = major_to_minor[rank - 1 - i];
   }
   return rlo_layout_from_minor_to_major(reversed, rank, out_layout);

@@ -23,7 +23,7 @@ static inline int32_t rlo__narrow_count(size_t count) {
 RLO_NODISCARD static inline rlo_status rlo__layout_from_wire(const int64_t *minor_to_major,
                                                              size_t rank, rlo_layout *out_layout) {
   int32_t ours[RLO_MAX_RANK];
-  for (size_t i = 0; i < rank && i < RLO_MAX_RANK; ++i) {
+  for (size_t i = 0; i < rank && rank <= RLO_MAX_RANK; ++i) {
     ours[i] = rlo__narrow(minor_to_major[i]);
   }
   return rlo_layout_from_minor_to_major(ours, rlo__narrow_count(rank), out_layout);
@@ -34,7 +34,7 @@ RLO_NODISCARD static inline rlo_status rlo__layout_from_wire(const int64_t *mino
 RLO_NODISCARD static inline rlo_status rlo__layout_add_wire_tile(rlo_layout *layout,
                                                                  const int64_t *dims, size_t rank) {
   int64_t ours[RLO_MAX_TILE_RANK];
-  for (size_t k = 0; k < rank && k < RLO_MAX_TILE_RANK; ++k) {
+  for (size_t k = 0; k < rank && rank <= RLO_MAX_TILE_RANK; ++k) {
     ours[k] = dims[k] == -1 ? RLO_TILE_COMBINE : dims[k];
   }
   return rlo_layout_add_tile(layout, ours, rlo__narrow_count(rank));

@@ -35,7 +35,7 @@ static rlo_attribute list(const char *name, const int64_t *values, const rlo_ten
 static rlo_attribute pairs(const char *name, const int64_t *low, const int64_t *high, int32_t count,
                            int64_t room[2 * RLO_MAX_RANK]) {
   /* A longer list is refused by its count. */
-  for (int32_t k = 0; k < count && k < RLO_MAX_RANK; ++k) {
+  for (int32_t k = 0; k < count && count <= RLO_MAX_RANK; ++k) {
     room[2 * (size_t)k] = low != NULL ? low[k] : 0;
     room[2 * (size_t)k + 1] = high != NULL ? high[k] : 0;
   }
