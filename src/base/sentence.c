@@ -12,10 +12,11 @@ enum {
   LOG_LINE_BYTES = 1024
 };
 
-/* The bytes of the character at `t`; 0: a terminal must not get it as it is. */
-static size_t shown_bytes(const unsigned char *t) {
+/* The bytes of the character at `text`; 0: a terminal must not get it as it is. */
+static size_t shown_bytes(const char *text) {
   /* By the number of bytes; 0x80 to 0x9f are control characters. */
   static const uint32_t least[] = {0, 0x20, 0xa0, 0x800, 0x10000};
+  const unsigned char *t = (const unsigned char *)text;
   size_t count = t[0] < 0x80 ? 1 : 0;
   while (t[0] >= 0xc0 && t[0] < 0xf8 && (t[0] << count & 0x80) != 0) {
     ++count;
@@ -33,34 +34,33 @@ static size_t shown_bytes(const unsigned char *t) {
                                                                                           : count;
 }
 
-/* Steps over a character or byte; returns the length of what shows it. */
-static size_t show_next(const unsigned char **text, char *out) {
+size_t rlo__sentence_next(const char **text, char *out) {
   const size_t shown = shown_bytes(*text);
   if (shown > 0) {
     memcpy(out, *text, shown);
     *text += shown;
     return shown;
   }
-  (void)snprintf(out, 5, "\\x%02x", **text);
+  (void)snprintf(out, 5, "\\x%02x", (unsigned char)**text);
   ++*text;
   return 4;
 }
 
 size_t rlo__sentence_escape(char *out, size_t capacity, const char *text) {
   static const char dots[] = "...";
-  char piece[8];
+  char piece[RLO__SENTENCE_STEP_BYTES];
   size_t whole = 0;
   size_t length = 0;
-  const unsigned char *t = (const unsigned char *)text;
+  const char *t = text;
   while (*t != '\0') {
-    whole += show_next(&t, piece);
+    whole += rlo__sentence_next(&t, piece);
   }
   const size_t room = capacity - sizeof dots;
   const size_t head = whole < capacity ? whole : room / 2;
   const size_t tail = whole - (room - room / 2);
-  t = (const unsigned char *)text;
+  t = text;
   for (size_t at = 0; *t != '\0';) {
-    const size_t bytes = show_next(&t, piece);
+    const size_t bytes = rlo__sentence_next(&t, piece);
     if (at + bytes <= head || at >= tail) {
       memcpy(out + length, piece, bytes);
       length += bytes;

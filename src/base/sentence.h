@@ -11,13 +11,25 @@
 
 enum {
   /** Room for a message of the library and some words of the command. */
-  RLO__SENTENCE_BYTES = 768
+  RLO__SENTENCE_BYTES = 768,
+  /** Room for a character, or the four that stand for a byte. */
+  RLO__SENTENCE_STEP_BYTES = 8
 };
 
 /**
- * Copies a text so that a terminal shows it and obeys none of it: control
- * characters, marks that turn the direction of writing and bytes that are not
- * UTF-8 become \xNN. A text that does not fit keeps its two ends, with "..."
+ * Steps over the next character of a text that does not end here, and writes
+ * what a terminal may get of it: the character, or \xNN for one of its bytes
+ * if it is a control character or a mark that turns the direction of writing,
+ * or if it is not UTF-8.
+ *
+ * @param out  RLO__SENTENCE_STEP_BYTES; not ended by a NUL.
+ * @return the bytes written.
+ */
+size_t rlo__sentence_next(const char **text, char *out);
+
+/**
+ * Copies a text so that a terminal shows it and obeys none of it, by
+ * rlo__sentence_next. A text that does not fit keeps its two ends, with "..."
  * in between, and all of each character or \xNN.
  *
  * @param capacity  of `out`, at least 16.

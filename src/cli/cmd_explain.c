@@ -197,8 +197,7 @@ static void add_launch(rlo__report *r, const rlo_plan_report *report, bool has_s
   RLO__REPORT(r, RLO__INT("src_alignment_bytes", NULL, report->src_alignment_bytes),
               RLO__INT("dst_alignment_bytes", NULL, report->dst_alignment_bytes));
   if (has_source) {
-    rlo__report_line(r, "", "build options\n  %s\nsource", report->build_options);
-    RLO__REPORT(r, RLO__STRING("build_options", NULL, report->build_options),
+    RLO__REPORT(r, RLO__STRING("build_options", "  options", report->build_options),
                 RLO__STRING("source", NULL, report->source));
     fputs(r->is_json ? "" : report->source, stdout);
   }

@@ -121,8 +121,9 @@ static int print_parts(const sharded *s, int64_t first, int64_t end, int64_t num
     return rlo__fail_last();
   }
   rlo__report_begin(&r, is_json, 0);
-  rlo__report_line(&r, "", "%s sharding=%s on %" PRId64 " devices\ndevice  %-*s  %10s  shape",
-                   rlo__shape_text(&s->shape), text, num_devices, width, "holds", "bytes");
+  rlo__report_line(&r, "", "%s sharding=%s on %" PRId64 " devices", rlo__shape_text(&s->shape),
+                   text, num_devices);
+  rlo__report_line(&r, "", "device  %-*s  %10s  shape", width, "holds", "bytes");
   RLO__REPORT(&r, RLO__STRING("shape", NULL, rlo__shape_text(&s->shape)),
               RLO__STRING("sharding", NULL, text), RLO__INT("num_devices", NULL, num_devices));
   rlo__free(text);

@@ -120,7 +120,7 @@ static void print_heading(printer *p, const rlo_wisdom_record *record, bool is_c
   snprintf(heading, sizeof(heading), "%s, driver %s%s", record->device, record->driver,
            is_current ? "" : " (of another table of kernels: not used)");
   if (strcmp(heading, p->heading) != 0) {
-    rlo__report_line(&p->report, "", "%s%s", p->num_records == 0 ? "" : "\n", heading);
+    rlo__report_line(&p->report, "", p->num_records == 0 ? "%s" : "\n%s", heading);
     memcpy(p->heading, heading, sizeof(heading));
   }
 }
@@ -200,7 +200,12 @@ static int run_word(const tune_request *request, const char *word) {
   }
   const char *path = request->path;
   if (n == PATH) {
-    puts(path);
+    if (isatty(STDOUT_FILENO) != 0) {
+      rlo__print_escaped(stdout, path);
+    } else {
+      fputs(path, stdout);
+    }
+    putchar('\n');
     return RLO__EXIT_OK;
   }
   return n == SHOW ? show_saved(path, request->common.is_json) : clear_saved(path);

@@ -298,9 +298,9 @@ static int add_module(report *p, const module *m, const totals *t) {
     RLO__REPORT(r, RLO__STRING("parameters", NULL, NULL), RLO__STRING("result", NULL, NULL));
   }
   add_totals(r, m, t);
-  rlo__report_line(r, "", "%s",
-                   count == 0 ? "\nno array has padding"
-                              : "\n   padding     share   in memory  arrays    line  first "
+  rlo__report_line(r, "", "\n%s",
+                   count == 0 ? "no array has padding"
+                              : "   padding     share   in memory  arrays    line  first "
                                 "of them                 shape");
   RLO__REPORT(r, RLO__INT("shapes_with_padding", NULL, count));
   rlo__report_open(r, "wasteful", '[');

@@ -9,6 +9,21 @@
 
 #include "base/sentence.h"
 
+void rlo__print_escaped(FILE *out, const char *text) {
+  char step[RLO__SENTENCE_STEP_BYTES];
+  const char *plain = text;
+  while (*text != '\0') {
+    const char *at = text;
+    const size_t bytes = rlo__sentence_next(&text, step);
+    if (at + bytes != text) {
+      fwrite(plain, 1, (size_t)(at - plain), out);
+      fwrite(step, 1, bytes, out);
+      plain = text;
+    }
+  }
+  fputs(plain, out);
+}
+
 static char *held;
 static size_t held_capacity;
 static const char *place_path;

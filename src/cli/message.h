@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "relayout/status.h"
 
@@ -19,6 +20,10 @@ typedef enum rlo__exit {
   /** The OpenCL driver ended the process that used it. */
   RLO__EXIT_DRIVER = 70
 } rlo__exit;
+
+/** Writes a text to a stream so that a terminal shows it and obeys none of it:
+ *  see base/sentence.h. A line break is one of these characters. */
+void rlo__print_escaped(FILE *out, const char *text);
 
 /** Prefixes the messages that follow with "path:line: "; NULL removes the
  * prefix. `path` is borrowed. */

@@ -3,13 +3,16 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include <jansson.h>
 
+#include "base/sentence.h"
 #include "base/str.h"
+#include "message.h"
 
 void rlo__report_begin(rlo__report *report, bool is_json, int label_width) {
   *report = (rlo__report){.is_json = is_json, .label_width = label_width};
@@ -25,33 +28,17 @@ void rlo__report_end(rlo__report *report) {
 
 /* -------------------------------------------------------------------- JSON */
 
-/* A copy in which each byte that is not part of a UTF-8 character is U+FFFD: a
- * path may hold any bytes, and a driver's name may be cut anywhere. NULL if
- * there is no memory. */
-static json_t *replace_bytes(const char *at) {
-  rlo__str copy = rlo__str_growing();
-  while (*at != '\0') {
-    json_t *character = NULL;
-    size_t length = 0;
-    while (character == NULL && length < 4 && at[length] != '\0') {
-      character = json_stringn(at, ++length);
-    }
-    const bool is_text = character != NULL;
-    json_decref(character);
-    rlo__str_append_bytes(&copy, is_text ? at : "\xef\xbf\xbd", is_text ? length : 3);
-    at += is_text ? length : 1;
-  }
-  json_t *string = rlo__str_is_cut(&copy) ? NULL : json_string(rlo__str_text(&copy));
-  rlo__str_deinit(&copy);
-  return string;
-}
-
+/* A path may hold any bytes, and a driver's name may be cut anywhere: what is no UTF-8 is escaped
+ * as in text. */
 static void write_string(const char *text) {
+  static char escaped[4 * PATH_MAX];
   json_t *string = text == NULL ? json_null() : json_string(text);
   if (string == NULL) {
-    string = replace_bytes(text);
+    (void)rlo__sentence_escape(escaped, sizeof(escaped), text);
+    string = json_string(escaped);
   }
-  if (string == NULL || json_dumpf(string, stdout, JSON_ENCODE_ANY | JSON_COMPACT) != 0) {
+  if (string == NULL ||
+      json_dumpf(string, stdout, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII) != 0) {
     fputs("null", stdout);
   }
   json_decref(string);
@@ -131,7 +118,7 @@ static void write_label(const rlo__report *report, const char *label) {
 static void write_line(const rlo__report *report, const rlo__row *row) {
   write_label(report, row->label);
   if (row->kind == RLO__ROW_STRING) {
-    fputs(row->value.string, stdout);
+    rlo__print_escaped(stdout, row->value.string);
   } else if (row->kind == RLO__ROW_SHARE) {
     printf("%.1f %%", 100 * row->value.real);
   } else {
@@ -144,11 +131,19 @@ void rlo__report_line(rlo__report *report, const char *label, const char *format
   if (report->is_json) {
     return;
   }
+  /* Kept for the next line. */
+  static rlo__str line = {.is_growing = true};
   va_list arguments;
-  write_label(report, label);
+  if (format[0] == '\n') {
+    putchar('\n');
+    ++format;
+  }
+  rlo__str_truncate(&line, 0);
   va_start(arguments, format);
-  vprintf(format, arguments);
+  rlo__str_vprintf(&line, format, arguments);
   va_end(arguments);
+  write_label(report, label);
+  rlo__print_escaped(stdout, rlo__str_text(&line));
   putchar('\n');
 }
 

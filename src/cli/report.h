@@ -10,7 +10,7 @@
 /**
  * The report of a verb: rows, as lines of text or as the members of a JSON
  * object. Rows are written as they come, so that a listing of any length needs
- * no memory.
+ * no memory. Strings are escaped in both, so that a terminal obeys no name.
  *
  *     rlo__report r;
  *     rlo__report_begin(&r, is_json, 10);
@@ -104,7 +104,8 @@ void rlo__report_open(rlo__report *report, const char *key, char bracket);
 void rlo__report_close(rlo__report *report);
 
 /** Prints a line of text: the label in its columns, unless it is "", and a
- *  sentence. In JSON nothing. */
+ *  sentence. A line break that begins the format leaves a line free; any other
+ *  one is escaped, as all that a terminal would obey. In JSON nothing. */
 RLO_PRINTF(3, 4)
 void rlo__report_line(rlo__report *report, const char *label, const char *format, ...);
 

@@ -6,6 +6,7 @@
 #include "relayout/opencl.h"
 
 #include "base/checked.h"
+#include "base/sentence.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/threshold.h"
@@ -305,19 +306,23 @@ int rlo__stream_plan(rlo__stream *stream, rlo_job_estimate *out_estimate, bool *
 
 /* -------------------------------------------------------------------- words */
 
-/* Appends an argument as a shell reads it. */
+/* Appends an argument as a shell reads it: what a terminal would obey in $'', as POSIX.1-2024 has
+ * it. */
 static void append_argument(rlo__str *command, const char *argument) {
   static const char plain[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
       "_-./,:=+@%";
   const bool is_plain = argument[0] != '\0' && strspn(argument, plain) == strlen(argument);
   rlo__str_append(command, is_plain ? " " : " '");
-  for (const char *c = argument; *c != '\0'; ++c) {
-    if (*c == '\'') {
-      rlo__str_append(command, "'\\''");
-    } else {
-      rlo__str_append_char(command, *c);
-    }
+  while (*argument != '\0') {
+    char step[RLO__SENTENCE_STEP_BYTES];
+    const char *at = argument;
+    const bool is_quote = *at == '\'';
+    const size_t bytes = rlo__sentence_next(&argument, step);
+    const bool is_escaped = at + bytes != argument;
+    rlo__str_append(command, is_quote ? "'\\" : is_escaped ? "'$'" : "");
+    rlo__str_append_bytes(command, step, bytes);
+    rlo__str_append(command, is_quote ? "'" : is_escaped ? "''" : "");
   }
   rlo__str_append(command, is_plain ? "" : "'");
 }
@@ -342,9 +347,11 @@ void rlo__stream_words_make(const rlo__stream *stream, const rlo_job_info *info,
   out_words->info = info;
   /* On a terminal the line that is being drawn ends first. */
   out_words->line_end = isatty(STDERR_FILENO) ? "\n" : "";
+  char path[PATH_MAX];
+  (void)rlo__sentence_escape(path, sizeof(path),
+                             stream->num_outputs == 1 ? stream->outputs[0].path : "");
   snprintf(out_words->removed, sizeof(out_words->removed),
-           "relayout: stopped; nothing was written%s%s\n", stream->num_outputs == 1 ? " to " : "",
-           stream->num_outputs == 1 ? stream->outputs[0].path : "");
+           "relayout: stopped; nothing was written%s%s\n", path[0] == '\0' ? "" : " to ", path);
   make_command(stream, out_words);
 }
 

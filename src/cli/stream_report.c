@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/sentence.h"
 #include "base/str.h"
 #include "display.h"
+#include "message.h"
 #include "report.h"
 #include "stream_inside.h"
 
@@ -110,6 +112,19 @@ static void append_bar(rlo__str *line, double fraction, int width) {
   rlo__str_printf(line, "[%.*s>%*s] ", done, full, inner - 1 - done, "");
 }
 
+/* As much of a name as has room, escaped, and two blanks. */
+static void append_name(rlo__str *line, const char *name, size_t room) {
+  char step[RLO__SENTENCE_STEP_BYTES];
+  while (*name != '\0') {
+    const size_t bytes = rlo__sentence_next(&name, step);
+    if (line->length + bytes > room) {
+      break;
+    }
+    rlo__str_append_bytes(line, step, bytes);
+  }
+  rlo__str_append(line, "  ");
+}
+
 /* Name, bar and numbers; what does not fit is left out, the bar first. */
 static void make_line(const rlo__progress *progress, const rlo_job_info *info, int columns,
                       line_text *out) {
@@ -118,13 +133,7 @@ static void make_line(const rlo__progress *progress, const rlo_job_info *info, i
   rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
   int room = columns - (int)strlen(numbers.text) - 2;
   if (room > 0) {
-    rlo__str_printf(&line, "%.*s  ", room, progress->name);
-  }
-  for (char *c = out->text; *c != '\0'; ++c) {
-    /* A name must not move the cursor. */
-    if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-      *c = '?';
-    }
+    append_name(&line, progress->name, (size_t)room);
   }
   room += 2 - (int)line.length;
   if (room >= MIN_BAR_COLUMNS) {
@@ -162,7 +171,8 @@ static void show_line(rlo__progress *progress, const rlo_job_info *info) {
     progress->next_seconds = info->seconds + LINE_SECONDS;
   } else {
     make_numbers(info, MAX_COLUMNS, &line);
-    fprintf(stderr, "%s: %s\n", progress->name, line.text + strspn(line.text, " "));
+    rlo__print_escaped(stderr, progress->name);
+    fprintf(stderr, ": %s\n", line.text + strspn(line.text, " "));
     progress->next_seconds += LINES_SECONDS;
   }
 }

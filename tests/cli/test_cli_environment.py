@@ -6,6 +6,7 @@ result, exit code and sentence for each row of a table (docs/testing.md)."""
 import contextlib
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -44,7 +45,56 @@ class Words(CliCase):
         ["explain", "f32[2]", "f32[2]", "--class", "cpu", "--schedule", "{}"],
         ["show", "f32[2]", "{}"], ["shard", "f32[2]", "{}"],
         ["cache", "{}"], ["cache", "warm", "--suite", "{}"], ["wisdom", "{}"],
+        ["devices", "{}"], ["devices", "--copy-limit", "--device", "{}"],
     ]
+    # What prints names and succeeds, by a file or a variable of the name {}.
+    REPORTS = [
+        ["convert", "--host", "{}.npy", "o{}.npy", "--memory", "1MiB",
+         "--verify"],
+        ["op", "transpose", "--host", "{}.npy", "o{}.npy", "--attr",
+         "perm=1,0"],
+        ["describe", "--hlo", "{}.npy.hlo"],
+        ["cache", "show", "RELAYOUT_CACHE_DIR=/{}"],
+        ["tune", "show", "XDG_DATA_HOME=/{}"],
+    ]
+    # ESCAPES, a byte that is not UTF-8 and another mark.
+    NAME = ESCAPES + os.fsdecode(b"\xff") + "\u2066"
+
+    def assert_harmless(self, text):
+        """No control character but the ends of lines, no mark of direction."""
+        self.assertNotRegex(
+            text, "[\0-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+    def test_reports_escape_names(self):
+        self.write(self.NAME + ".npy", npy_bytes("<f4", (2, 3), bytes(24)))
+        self.write(self.NAME + ".npy.hlo", b"HloModule m" + os.fsencode(
+            self.NAME.replace("\r\n", "")) + b"\n\nENTRY e (p: f32[]) -> f32[]"
+            b" {\n  ROOT p = f32[] parameter(0)\n}\n")
+        for line in self.REPORTS:
+            words = [word.replace("{}", self.NAME) for word in line]
+            variables = dict(w.split("=") for w in words if "_" in w)
+            words = [word for word in words if "_" not in word]
+            for extra in [], ["--json"]:
+                with self.subTest(line=line, extra=extra):
+                    # Decodes what is printed as UTF-8.
+                    out = self.ok(*words, *extra, env=variables)
+                    self.assert_harmless(out)
+                    if line[0] not in ("convert", "op") or extra:
+                        self.assertIn(r"x1b[31m", out)
+
+    def test_the_path_of_wisdom(self):
+        """A script gets it as it is, a terminal does not."""
+        variables = {"XDG_DATA_HOME": "/" + ESCAPES}
+        path = "/%s/relayout/wisdom\n" % ESCAPES
+        self.assertEqual(self.ok("tune", "path", env=variables), path)
+        terminal, theirs = pty.openpty()
+        subprocess.run([COMMAND, "tune", "path"], stdout=theirs, check=True,
+                       env={**os.environ, **variables})
+        os.close(theirs)
+        shown = os.read(terminal, 4096).decode().replace("\r\n", "\n")
+        os.close(terminal)
+        self.assert_harmless(shown)
+        self.assertIn(r"\x1b[31m\x0d\x0a\xc2\x9b", shown)
 
     def test_they_are_quoted_escaped_and_cut(self):
         self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(24)))
@@ -55,10 +105,7 @@ class Words(CliCase):
                     result = self.run_command(*arguments)
                     self.assertIn(result.code, (1, 2), result)
                     self.assertEqual(result.out, "")
-                    self.assertNotIn("\x1b", result.err)
-                    self.assertNotIn("\r", result.err)
-                    self.assertNotIn("\u009b", result.err)
-                    self.assertNotIn("\u202e", result.err)
+                    self.assert_harmless(result.err)
                     self.assertNotIn("n" * 400, result.err)
                     lines = result.err.splitlines()
                     self.assertEqual(len(lines), result.code, result.err[:900])

@@ -212,21 +212,32 @@ class Signals(Resume):
         self.assert_whole()
 
     def test_names_that_a_shell_would_read(self):
-        name = "it's $HOME; \"my\" (array).npy"
+        self.go_on("it's $HOME; \"my\" (array).npy", "sh")
+
+    def test_names_that_a_terminal_would_obey(self):
+        line = self.go_on("it's\\ \x1b[31m\r\n\u009b\u202e0\u00e9.npy", "bash")
+        self.assertIn(r"""'it'\''s\ '$'\x1b'""", line)
+        self.assertNotRegex(line, "[\x1b\r\u009b\u202e]|\n.")
+
+    def go_on(self, name, shell):
+        """Does what the line says that is printed when a job with this input is
+        stopped; returns the line."""
         os.rename(self.path("in.npy"), self.path(name))
         arguments = [argument.replace("in.npy", name)
                      for argument in self.arguments]
         err = self.stop(signal.SIGINT, arguments)[2]
         line = err.split("go on with: ")[1]
-        self.assertEqual(sorted(shlex.split(line)),
-                         sorted(["relayout"] + arguments))
-        shell = subprocess.run(
-            ["sh", "-c", line.replace("relayout", shlex.quote(
+        if shell == "sh":
+            self.assertEqual(sorted(shlex.split(line)),
+                             sorted(["relayout"] + arguments))
+        done = subprocess.run(
+            [shell, "-c", line.replace("relayout", shlex.quote(
                 os.path.abspath(COMMAND)), 1)],
             cwd=self.folder, check=False, capture_output=True, timeout=60)
-        self.assertEqual((shell.returncode, shell.stderr), (0, b""))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
         os.rename(self.path(name), self.path("in.npy"))
         self.assert_whole()
+        return line
 
 
 class Refusals(Resume):

@@ -45,6 +45,16 @@ class Signals(Stop):
             self.assert_files("in.npy", "out.npy")
             self.assertEqual(self.read("out.npy"), b"old")
 
+    def test_words_are_escaped(self):
+        self.arguments[3] = "out.npy\x1b\u009b"
+        process = self.start(
+            *self.arguments, env=self.bad_disk(write_us=2000, files=0))
+        self.wait_for_part(process, "." + self.arguments[3] + PART[8:])
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(
+            self.finish(process)[2], "relayout: stopped; nothing was written "
+            "to out.npy\\x1b\\xc2\\x9b\n")
+
     def test_while_the_disk_is_waited_for(self):
         for number in signal.SIGINT, signal.SIGTERM:
             process = self.start(*self.arguments, env=self.bad_disk(files=0))

@@ -472,17 +472,18 @@ class Progress(StreamCase):
             stdout=subprocess.PIPE, stderr=stderr)
 
     def test_a_line_on_a_terminal(self):
-        shown = self.watch()
+        self.arguments[3] = "o\x1b[31m\u009b.npy"
+        shown = self.watch(columns=120)
         self.assertGreaterEqual(shown[0][0], 0.9)
         text = "".join(block for _, block in shown)
-        self.assertNotIn("\x1b", text)
+        self.assertNotRegex(text, "[\x1b\u009b]")
         lines = text.split("\r")
         self.assertGreater(len(lines), 5)
         self.assertEqual(lines[0], "")
         for line in lines[1:-2]:
-            self.assertLessEqual(len(line.rstrip("\n")), 99)
-            self.assertRegex(line, r"^out\.npy  \[=*>? *\] +[0-9]+%  .* of "
-                             r"8\.39 MB  .*/s  .*waits for")
+            self.assertLessEqual(len(line.rstrip("\n")), 119)
+            self.assertRegex(line, r"^o\\x1b\[31m\\xc2\\x9b\.npy  "
+                             r"\[=*>? *\] +[0-9]+%  .* of 8\.39 MB  .*/s  .*waits for")
         self.assertIn("waits for: write", text)
         self.assertRegex(text, r"[0-9]:[0-9]{2} left")
         self.assertRegex(text, r"8\.39 MB in [0-9.]+ s, .*/s; waited for: "
