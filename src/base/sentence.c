@@ -9,7 +9,8 @@
 enum {
   /* Twice the longest path, so that what follows a path is seen. */
   PRINTED_BYTES = 8192,
-  LOG_LINE_BYTES = 1024
+  LOG_LINE_BYTES = 1024,
+  WORD_BYTES = sizeof((rlo__nearest *)0)->word
 };
 
 /* The bytes of the character at `text`; 0: a terminal must not get it as it is. */
@@ -81,6 +82,56 @@ size_t rlo__sentence_print(char *out, size_t capacity, const char *format, va_li
   }
   return rlo__sentence_escape(out, capacity, printed);
 }
+
+/* -------------------------------------------------------------------- nearest */
+
+/* Copies the letters that count; returns how many there are. */
+static size_t fold(const char *text, size_t length, char out[WORD_BYTES]) {
+  size_t count = 0;
+  for (size_t k = 0; k < length && count < WORD_BYTES - 1; ++k) {
+    if (strchr(" -_", text[k]) == NULL) {
+      /* The letters of the C locale, whatever the process has set. */
+      out[count++] = (char)(text[k] >= 'A' && text[k] <= 'Z' ? text[k] - 'A' + 'a' : text[k]);
+    }
+  }
+  out[count] = '\0';
+  return count;
+}
+
+rlo__nearest rlo__nearest_begin(const char *word, size_t length) {
+  rlo__nearest nearest = {.distance = WORD_BYTES};
+  (void)fold(word, length, nearest.word);
+  return nearest;
+}
+
+void rlo__nearest_try(rlo__nearest *nearest, const char *name) {
+  char other[WORD_BYTES];
+  const char *word = nearest->word;
+  const size_t length = strlen(word);
+  const size_t other_length = fold(name, strlen(name), other);
+  const size_t longer = length > other_length ? length : other_length;
+  const size_t shorter = length + other_length - longer;
+  size_t head = 0;
+  size_t tail = 0;
+  while (head < shorter && word[head] == other[head]) {
+    ++head;
+  }
+  while (tail < shorter - head && word[length - 1 - tail] == other[other_length - 1 - tail]) {
+    ++tail;
+  }
+  size_t distance = longer - head - tail;
+  const bool is_exchanged = distance == 2 && length == other_length &&
+                            word[head] == other[head + 1] && word[head + 1] == other[head];
+  if (is_exchanged || (distance > 0 && head == shorter && shorter >= 3)) {
+    distance = 1;
+  }
+  if (distance < nearest->distance && 3 * distance <= longer) {
+    nearest->distance = distance;
+    (void)snprintf(nearest->hint, sizeof nearest->hint, "; did you mean '%s'?", name);
+  }
+}
+
+/* ------------------------------------------------------------------------ log */
 
 void rlo__log(const rlo__log_sink *sink, rlo__log_level level, const char *format, ...) {
   if (sink == NULL || sink->fn == NULL || level > sink->level) {

@@ -44,6 +44,28 @@ size_t rlo__sentence_escape(char *out, size_t capacity, const char *text);
 RLO_PRINTF(3, 0)
 size_t rlo__sentence_print(char *out, size_t capacity, const char *format, va_list arguments);
 
+/**
+ * The name that a word is nearest to, of those that it is compared with: for
+ * the sentence that refuses the word. Case, blanks, '-' and '_' do not count.
+ */
+typedef struct rlo__nearest {
+  /** The word without what does not count, or as much of it as has room. */
+  char word[48];
+  /** How many letters in one place of the word are others in the name; 1 for
+   *  two that are exchanged, for the beginning of a name and for what goes on
+   *  behind a name. */
+  size_t distance;
+  /** "; did you mean 'NAME'?"; "": no name is near. */
+  char hint[80];
+} rlo__nearest;
+
+/** Begins with a word, which need not end in NUL. */
+rlo__nearest rlo__nearest_begin(const char *word, size_t length);
+
+/** Compares the word with a name, which is near if at most a third of its
+ *  letters are others. Of names of one distance the first counts. */
+void rlo__nearest_try(rlo__nearest *nearest, const char *name);
+
 typedef enum rlo__log_level {
   RLO__LOG_ERROR = 0,
   RLO__LOG_WARNING = 1,

@@ -2,9 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sentence.h"
 #include "command.h"
 #include "interrupt.h"
 #include "message.h"
+#include "op.h"
 #include "options.h"
 #include "relayout/version.h"
 
@@ -52,14 +54,29 @@ static void print_overview(FILE *out) {
       out);
 }
 
+/* A name that is no verb may be that of an operation. */
+static int fail_verb(const char *verb) {
+  rlo__nearest verbs = rlo__nearest_begin(verb, strlen(verb));
+  rlo__nearest operations = verbs;
+  rlo__nearest_try(&verbs, "help");
+  for (size_t i = 0; i < NUM_COMMANDS; ++i) {
+    rlo__nearest_try(&verbs, commands[i]->name);
+  }
+  RLO__EXIT_TRY(rlo__op_catalog_try(&operations));
+  return operations.distance < verbs.distance
+             ? rlo__fail_usage("op", "'%s' is not a verb, but operations run by relayout op NAME%s",
+                               verb, operations.hint)
+             : rlo__fail_usage(NULL, "there is no verb '%s'%s", verb, verbs.hint);
+}
+
 static int run_help(int argc, char **argv) {
   if (argc == 1) {
     print_overview(stdout);
     return RLO__EXIT_OK;
   }
-  const rlo__command *command = find_command(argv[1]);
-  if (argc > 2 || command == NULL) {
-    return rlo__fail_usage(NULL, "there is no verb '%s'", argv[argc - 1]);
+  const rlo__command *command = argc == 2 ? find_command(argv[1]) : NULL;
+  if (command == NULL) {
+    return fail_verb(argv[argc - 1]);
   }
   rlo__command_print_help(command);
   return RLO__EXIT_OK;
@@ -84,7 +101,7 @@ static int run(int argc, char **argv) {
   }
   const rlo__command *command = find_command(verb);
   if (command == NULL) {
-    return rlo__fail_usage(NULL, "there is no verb '%s'", verb);
+    return fail_verb(verb);
   }
   int code = command->run(argc - 1, argv + 1);
   return code == RLO__EXIT_HELP ? RLO__EXIT_OK : code;

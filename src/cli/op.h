@@ -8,6 +8,7 @@
 #include "relayout/kernel.h"
 
 #include "array_file.h"
+#include "base/sentence.h"
 #include "base/str.h"
 #include "options.h"
 #include "stream.h"
@@ -41,11 +42,13 @@ int rlo__op_attributes_read(const rlo_kernel_config *kernel, const char *path,
 
 void rlo__op_attributes_deinit(rlo__op_attributes *attributes);
 
-/** Finds a built-in operation by its name, in any case, with or without
- *  underscores and dashes. The parts of *out_kernel are borrowed from the
- *  engine. Returns RLO__EXIT_OK; RLO__EXIT_USAGE, after a message, if there is
+/** Finds a built-in operation by its name, as rlo__nearest compares. The parts of *out_kernel are
+ * borrowed from the engine. Returns RLO__EXIT_OK; RLO__EXIT_USAGE, after a message, if there is
  *  none. */
 int rlo__op_catalog_find(rlo_engine *engine, const char *name, rlo_kernel_config *out_kernel);
+
+/** Compares a word with the names of all operations. */
+int rlo__op_catalog_try(rlo__nearest *nearest);
 
 /** Appends the names of an operation's inputs: "x, value (may be left out)". */
 void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out);

@@ -36,22 +36,6 @@ static const char *type_name(uint32_t types) {
 
 enum { MAX_KERNELS = 256 };
 
-/* Compares names: "pad_v2", "padv2" and "PadV2" are equal. */
-static bool is_same_name(const char *a, const char *b) {
-  for (;; ++a, ++b) {
-    for (; *a == '_' || *a == '-'; ++a) {
-    }
-    for (; *b == '_' || *b == '-'; ++b) {
-    }
-    if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) {
-      return false;
-    }
-    if (*a == '\0') {
-      return true;
-    }
-  }
-}
-
 /* Lists the kernels of the host backend that the command can run. */
 static int list_kernels(rlo_engine *engine, rlo_kernel_config out_kernels[MAX_KERNELS],
                         int32_t *out_count) {
@@ -69,20 +53,34 @@ static int list_kernels(rlo_engine *engine, rlo_kernel_config out_kernels[MAX_KE
   return RLO__EXIT_OK;
 }
 
-int rlo__op_catalog_find(rlo_engine *engine, const char *name, rlo_kernel_config *out_kernel) {
+/* Compares a word with the names of all operations. *out_kernel is set if it is one of them. */
+static int find(rlo_engine *engine, rlo__nearest *nearest, rlo_kernel_config *out_kernel) {
   static rlo_kernel_config kernels[MAX_KERNELS];
   int32_t count = 0;
   RLO__EXIT_TRY(list_kernels(engine, kernels, &count));
-  for (int32_t n = 0; n < count; ++n) {
-    if (is_same_name(kernels[n].kernel_name, name)) {
-      *out_kernel = kernels[n];
-      return RLO__EXIT_OK;
-    }
+  for (int32_t n = 0; n < count && nearest->distance > 0; ++n) {
+    rlo__nearest_try(nearest, kernels[n].kernel_name);
+    *out_kernel = kernels[n];
   }
-  return rlo__fail_usage("op",
-                         "there is no operation '%s'; relayout op --list shows "
-                         "all",
-                         name);
+  return RLO__EXIT_OK;
+}
+
+int rlo__op_catalog_find(rlo_engine *engine, const char *name, rlo_kernel_config *out_kernel) {
+  rlo__nearest nearest = rlo__nearest_begin(name, strlen(name));
+  RLO__EXIT_TRY(find(engine, &nearest, out_kernel));
+  return nearest.distance == 0
+             ? RLO__EXIT_OK
+             : rlo__fail_usage("op", "there is no operation '%s': relayout op --list shows all%s",
+                               name, nearest.hint);
+}
+
+int rlo__op_catalog_try(rlo__nearest *nearest) {
+  rlo_engine *engine = NULL;
+  rlo_kernel_config kernel;
+  RLO__EXIT_TRY(rlo__check(rlo_engine_create(NULL, &engine)));
+  const int code = find(engine, nearest, &kernel);
+  rlo_engine_release(engine);
+  return code;
 }
 
 void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out) {

@@ -14,17 +14,24 @@
 #include "relayout/xla/layout_util.h"
 
 #include "base/checked.h"
+#include "base/sentence.h"
 #include "base/str.h"
 #include "message.h"
 
 /* Prints why the option that getopt has refused is none. */
-static int fail_option(char **argv, bool lacks_value) {
+static int fail_option(const rlo__command *command, char **argv, bool lacks_value) {
   const char *word = argv[optind - 1];
   if (lacks_value) {
     return rlo__fail_usage(argv[0], "%s needs a value", word);
   }
   if (optopt == 0) {
-    return rlo__fail_usage(argv[0], "%s is no option of this verb", word);
+    rlo__nearest nearest = rlo__nearest_begin(word, strcspn(word, "="));
+    for (const rlo__option *o = command->options; o->name != NULL; ++o) {
+      char name[64];
+      snprintf(name, sizeof(name), "--%s", o->name);
+      rlo__nearest_try(&nearest, name);
+    }
+    return rlo__fail_usage(argv[0], "%s is no option of this verb%s", word, nearest.hint);
   }
   return optopt > UINT8_MAX ? rlo__fail_usage(argv[0], "%s takes no value", word)
                             : rlo__fail_usage(argv[0], "-%c is no option of this verb", optopt);
@@ -134,7 +141,7 @@ int rlo__options_take(const rlo__command *command, int argc, char **argv, void *
       return RLO__EXIT_OK;
     }
     if (found == ':' || found == '?') {
-      return fail_option(argv, found == ':');
+      return fail_option(command, argv, found == ':');
     }
     /* The first row is --help. */
     const int row = found == 'h' ? 0 : found - FIRST_OPTION;
@@ -275,15 +282,17 @@ int rlo__word_parse(const char *verb, const char *what, const char *text, const 
                     int32_t *out_number) {
   char buffer[128];
   rlo__str choice = rlo__str_over(buffer, sizeof(buffer));
+  rlo__nearest nearest = rlo__nearest_begin(text, strlen(text));
   for (int32_t n = 0; words[n] != NULL; ++n) {
     if (strcmp(text, words[n]) == 0) {
       *out_number = n + 1;
       return RLO__EXIT_OK;
     }
+    rlo__nearest_try(&nearest, words[n]);
     rlo__str_printf(&choice, "%s%s", n == 0 ? "" : words[n + 1] != NULL ? ", " : " or ", words[n]);
   }
-  return rlo__fail_usage(verb, "%s%s'%s' is not %s", what == NULL ? "" : what,
-                         what == NULL ? "" : ": ", text, rlo__str_text(&choice));
+  return rlo__fail_usage(verb, "%s%s'%s' is not %s%s", what == NULL ? "" : what,
+                         what == NULL ? "" : ": ", text, rlo__str_text(&choice), nearest.hint);
 }
 
 int rlo__int_list_parse(const char *verb, const char *what, const char *text,

@@ -95,6 +95,14 @@ const char *rlo_dtype_name(rlo_dtype dtype) {
   return rlo_dtype_is_valid(dtype) ? row_of(dtype)->name : "invalid";
 }
 
+void rlo__dtype_try_names(rlo__nearest *nearest) {
+  for (int number = 1; number < RLO__DTYPE_END; ++number) {
+    if (infos[number].name != NULL) {
+      rlo__nearest_try(nearest, infos[number].name);
+    }
+  }
+}
+
 rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
   RLO_REQUIRE(name, out_dtype);
   *out_dtype = RLO_DTYPE_INVALID;
@@ -104,7 +112,9 @@ rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
       return RLO_OK;
     }
   }
-  return RLO_FAIL(RLO_NOT_FOUND, "no element type is named '%s'", name);
+  rlo__nearest nearest = rlo__nearest_begin(name, strlen(name));
+  rlo__dtype_try_names(&nearest);
+  return RLO_FAIL(RLO_NOT_FOUND, "no element type is named '%s'%s", name, nearest.hint);
 }
 
 rlo_dtype_class rlo_dtype_class_of(rlo_dtype dtype) {

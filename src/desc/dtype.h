@@ -2,6 +2,7 @@
 #ifndef RLO_DESC_DTYPE_H
 #define RLO_DESC_DTYPE_H
 
+#include "base/sentence.h"
 #include "relayout/dtype.h"
 
 /** Which bit patterns of a float format are not finite values. */
@@ -48,5 +49,8 @@ enum { RLO__DTYPE_END = RLO_DTYPE_F6E2M3FN + 1 };
 /** Returns the properties of a type, static storage; NULL for an invalid type.
  */
 const rlo__dtype_info *rlo__dtype_info_of(rlo_dtype dtype);
+
+/** Compares a word with the names of all types. */
+void rlo__dtype_try_names(rlo__nearest *nearest);
 
 #endif

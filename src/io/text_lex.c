@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "desc/dtype.h"
 
 /* The letters of the C locale, whatever the process has set. */
 static bool is_digit(char c) {
@@ -202,7 +203,8 @@ rlo_status rlo__lexer_expect(rlo__lexer *lexer, const char *spelling) {
   return rlo__lexer_advance(lexer);
 }
 
-rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected) {
+/* `hint` ends the sentence. */
+static rlo_status refuse(const rlo__lexer *lexer, const char *expected, const char *hint) {
   const rlo__token *token = &lexer->token;
   char buffer[192];
   rlo__str found = rlo__str_over(buffer, sizeof buffer);
@@ -211,8 +213,12 @@ rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected) {
   } else {
     quote(&found, lexer->text + token->position, token->length);
   }
-  return RLO_FAIL(RLO_PARSE, "position %zu: expected %s, found %s", token->position, expected,
-                  buffer);
+  return RLO_FAIL(RLO_PARSE, "position %zu: expected %s, found %s%s", token->position, expected,
+                  buffer, hint);
+}
+
+rlo_status rlo__lexer_refuse(const rlo__lexer *lexer, const char *expected) {
+  return refuse(lexer, expected, "");
 }
 
 rlo_status rlo__lexer_read_integer(rlo__lexer *lexer, int64_t min, const char *expected,
@@ -251,7 +257,9 @@ rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer, const char *expected, rlo_dt
     memcpy(name, lexer->text + token->position, token->length);
   }
   if (rlo_dtype_from_name(name, out_dtype) != RLO_OK) {
-    return rlo__lexer_refuse(lexer, expected);
+    rlo__nearest nearest = rlo__nearest_begin(name, strlen(name));
+    rlo__dtype_try_names(&nearest);
+    return refuse(lexer, expected, nearest.hint);
   }
   return rlo__lexer_advance(lexer);
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/options.h"
+#include "base/sentence.h"
 #include "base/status.h"
 #include "ir/problem.h"
 #include "ir/rewrite.h"
@@ -81,13 +82,15 @@ static rlo_status find_family(const char *name, rlo_device_class device_class,
   }
   char names[256];
   rlo__str list = rlo__str_over(names, sizeof names);
+  rlo__nearest nearest = rlo__nearest_begin(name, strlen(name));
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     if (rlo__families[n]->device_class == device_class) {
+      rlo__nearest_try(&nearest, rlo__families[n]->name);
       rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", rlo__families[n]->name);
     }
   }
-  return RLO_FAIL(RLO_NOT_FOUND, "no kernel family of class %s is called \"%s\"; there are %s",
-                  rlo__planning_class_name(device_class), name, rlo__str_text(&list));
+  return RLO_FAIL(RLO_NOT_FOUND, "no kernel family of class %s is called \"%s\"; there are %s%s",
+                  rlo__planning_class_name(device_class), name, rlo__str_text(&list), nearest.hint);
 }
 
 static rlo_status find_schedule(const char *name, const rlo__schedule **out_schedule) {
@@ -97,11 +100,13 @@ static rlo_status find_schedule(const char *name, const rlo__schedule **out_sche
   }
   char names[400];
   rlo__str list = rlo__str_over(names, sizeof names);
+  rlo__nearest nearest = rlo__nearest_begin(name, strlen(name));
   for (int32_t n = 0; n < rlo__num_schedules; ++n) {
+    rlo__nearest_try(&nearest, rlo__schedules[n].name);
     rlo__str_printf(&list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__schedules[n].name);
   }
-  return RLO_FAIL(RLO_NOT_FOUND, "no schedule is called \"%s\"; there are %s", name,
-                  rlo__str_text(&list));
+  return RLO_FAIL(RLO_NOT_FOUND, "no schedule is called \"%s\"; there are %s%s", name,
+                  rlo__str_text(&list), nearest.hint);
 }
 
 static rlo_status check_effort(const rlo_plan_options *options) {

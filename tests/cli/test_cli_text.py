@@ -148,6 +148,25 @@ class Usage(CliCase):
         self.fails(2, "--color: 'red' is not auto, always or never", "show",
                    "f32[]", "--color", "red")
 
+    def test_the_nearest_name_is_told(self):
+        explain = ["explain", "f32[2,2]", "f32[2,2]{0,1}", "--class"]
+        for code, wrong, right, line in (
+                (2, "convrt", "convert", ["convrt"]),
+                (2, "hlep", "help", ["hlep"]),
+                (2, "descrbe", "describe", ["help", "descrbe"]),
+                (2, "--perms", "--perm", ["convert", "--perms=1,0", "a", "b"]),
+                (2, "shwo", "show", ["cache", "shwo"]),
+                (2, "transpos", "Transpose", ["op", "transpos", "a", "b"]),
+                (1, "f23", "f32", ["describe", "f23[2]"]),
+                (2, "cpus", "cpu", [*explain, "cpus"]),
+                (1, "tiles", "tile", [*explain, "cpu", "--family", "tiles"]),
+                (1, "input ordr", "input order",
+                 [*explain, "cpu", "--schedule", "input ordr"])):
+            self.fails(code, [wrong, "; did you mean '%s'?\n" % right], *line)
+        self.fails(2, "'pad' is not a verb, but operations run by relayout op "
+                   "NAME; did you mean 'PadV2'?\nTry 'relayout op ", "pad", "a")
+        self.assertNotIn("did you mean", self.fails(2, "'frob'", "frob"))
+
     def test_help_ends_the_reading_of_options(self):
         help_text = self.ok("describe", "--help")
         self.assertEqual(

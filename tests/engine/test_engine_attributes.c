@@ -51,7 +51,7 @@ RLO_TEST(test_engine_calls__wrong_attributes) {
        {rlo_attribute_i64s("permutation", DIMS(0, 1, 2), 3)},
        1,
        RLO_INVALID_ARGUMENT,
-       "Transpose: there is no attribute 'permutation'; it takes 'perm'"},
+       "Transpose: there is no attribute 'permutation'; it takes 'perm'; did you mean 'perm'?"},
       {"Transpose",
        {rlo_attribute_i64s("perm", DIMS(0, 1, 2), 3), rlo_attribute_i64s("perm", DIMS(0, 1, 2), 3)},
        2,

@@ -43,10 +43,11 @@ RLO_TEST(test_planner__takes_the_family_that_is_forced) {
 RLO_TEST(test_planner__lists_the_families_for_an_unknown_one) {
   test_plan_lower("f32[2]{0}", "f32[2]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "tiles", 0, 0), RLO_NOT_FOUND);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "no kernel family of class CPU is called \"tiles\"; there "
-                   "are copy, rows, skinny, tile, packed, gather, gather_rows, "
-                   "bits, compute_rows, compute_tile, compute_sum, segment_sum, compute");
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "no kernel family of class CPU is called \"tiles\"; there "
+      "are copy, rows, skinny, tile, packed, gather, gather_rows, "
+      "bits, compute_rows, compute_tile, compute_sum, segment_sum, compute; did you mean 'tile'?");
 }
 
 RLO_TEST(test_planner__an_empty_problem_needs_no_family) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,50 @@ RLO_TEST(test_sentence__random_bytes) {
       ck_assert((unsigned char)*c >= 0x20 && *c != 0x7f);
     }
   }
+}
+
+RLO_TEST(test_sentence__the_nearest_name) {
+  static const char *const names[] = {"convert", "op",    "describe",    "u32",
+                                      "f32",     "PadV2", "output order"};
+  static const char *const rows[][2] = {
+      /* A letter that lacks, is too many, is another; two that are exchanged. */
+      {"convrt", "convert"},
+      {"convertt", "convert"},
+      {"konvert", "convert"},
+      {"ocnvert", "convert"},
+      {"p", ""},
+      {"opp", "op"},
+      {"oq", ""},
+      /* Several in one place. The first of two; none that lacks more than a third. */
+      {"connnvert", "convert"},
+      {"i32", "u32"},
+      {"f23", "f32"},
+      {"cvrt", ""},
+      /* A beginning, from three letters on, and what goes on. */
+      {"des", "describe"},
+      {"de", ""},
+      {"describes-it-at-length-and-longer-than-there-is-any-room", "describe"},
+      {"CONVERT", "convert"},
+      {"pad_v-2", "PadV2"},
+      {"pad", "PadV2"},
+      {"Output_Ordr", "output order"},
+      {"", ""},
+      {"--", ""},
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
+    rlo__nearest nearest = rlo__nearest_begin(rows[k][0], strlen(rows[k][0]));
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n) {
+      rlo__nearest_try(&nearest, names[n]);
+    }
+    char hint[80] = "";
+    if (rows[k][1][0] != '\0') {
+      (void)snprintf(hint, sizeof hint, "; did you mean '%s'?", rows[k][1]);
+    }
+    ck_assert_msg(strcmp(nearest.hint, hint) == 0, "'%s'%s", rows[k][0], nearest.hint);
+  }
+  rlo__nearest cut = rlo__nearest_begin("opera", 2);
+  rlo__nearest_try(&cut, "op");
+  ck_assert_uint_eq(cut.distance, 0);
 }
 
 RLO_TEST(test_sentence__records_have_them) {

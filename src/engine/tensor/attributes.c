@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sentence.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "desc/dimension.h"
@@ -234,11 +235,13 @@ static rlo_status fail_unknown(const char *name, const char *kernel_name,
                                const rlo_attribute_spec *specs, int32_t count) {
   char words[256];
   rlo__str known = rlo__str_over(words, sizeof words);
+  rlo__nearest nearest = rlo__nearest_begin(name, strlen(name));
   for (int32_t s = 0; s < count; ++s) {
+    rlo__nearest_try(&nearest, specs[s].name);
     rlo__str_printf(&known, "%s'%s'", s == 0 ? "" : ", ", specs[s].name);
   }
-  return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: there is no attribute '%s'; %s%s", kernel_name, name,
-                  count == 0 ? "it takes none" : "it takes ", rlo__str_text(&known));
+  return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: there is no attribute '%s'; %s%s%s", kernel_name, name,
+                  count == 0 ? "it takes none" : "it takes ", rlo__str_text(&known), nearest.hint);
 }
 
 static rlo_status check_known(const rlo_attributes *attributes, int32_t index,
