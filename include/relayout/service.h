@@ -24,9 +24,9 @@ RLO_BEGIN_DECLS
  *
  * Threads. Every function here is safe. A service starts its threads with the
  * first job and ends them with the last reference. Storages of functions are
- * called by these threads, which hold no lock then: they may call anything here
- * but what waits (rlo_job_wait, rlo_service_drain, the last release of the
- * service). In a child of fork the service is unusable: RLO_UNSUPPORTED, or
+ * called by these threads, which hold no lock then: they may call anything here.
+ * There the last release of the service returns at once, and rlo_job_wait and
+ * rlo_service_drain without a timeout are RLO_UNSUPPORTED. In a child of fork the service is unusable: RLO_UNSUPPORTED, or
  * no effect.
  */
 
@@ -97,7 +97,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_service_create(rlo_context *const *contexts
 RLO_API rlo_service *rlo_service_retain(rlo_service *service);
 
 /** Drops a reference; NULL is legal. The last one of the caller's cancels the
- *  jobs that have not ended and waits for them: at most for one piece each. */
+ *  jobs that have not ended and waits for them, at most for one piece each;
+ *  from a function of a storage it does not wait. */
 RLO_API void rlo_service_release(rlo_service *service);
 
 /** Cancels every job; returns at once. */

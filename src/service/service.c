@@ -76,6 +76,11 @@ static rlo_job *take_untaken(rlo_service *service, rlo_job *job) {
   return job;
 }
 
+static void wake_threads(rlo_service *service) {
+  rlo__cond_broadcast(&service->conds[RLO__SERVICE_NEWS]);
+  rlo__cond_broadcast(&service->conds[RLO__SERVICE_LANE_NEWS]);
+}
+
 static void end_job(rlo_service *service, rlo_job *job) {
   unlink_job(list_of(service, job), job);
   if (service->untaken.first == NULL) {
@@ -89,6 +94,9 @@ static void end_job(rlo_service *service, rlo_job *job) {
   }
   --service->num_unended;
   rlo__cond_broadcast(&service->conds[RLO__SERVICE_ENDED]);
+  if (service->is_closed) {
+    wake_threads(service);
+  }
 }
 
 /* ------------------------------------------------------------------- choice */
@@ -143,6 +151,64 @@ static bool take(rlo_service *service, int32_t lane_number, rlo__job_work *out_w
   return false;
 }
 
+/* ---------------------------------------------------------------------- end */
+
+/* Releases what holds contexts. */
+static void free_lanes(rlo_service *service) {
+  for (int32_t n = 0; n < service->limits.num_lanes && service->lanes != NULL; ++n) {
+    rlo__lane_deinit(&service->lanes[n]);
+  }
+  rlo__free(service->lanes);
+  service->lanes = NULL;
+}
+
+static void free_service(rlo_service *service) {
+  free_lanes(service);
+  rlo__place_release(service->host);
+  if (service->poll_fd >= 0) {
+    (void)close(service->poll_fd);
+  }
+  for (int32_t n = 0; n < RLO__SERVICE_NUM_CONDS; ++n) {
+    rlo__cond_deinit(&service->conds[n]);
+  }
+  rlo__mutex_deinit(&service->mutex);
+  rlo__free(service->threads);
+  rlo__free(service);
+}
+
+/* Drops a reference of a job, or that of all users. */
+static void drop(rlo_service *service) {
+  rlo__mutex_lock(&service->mutex);
+  bool is_last = --service->num_references == 0;
+  rlo__mutex_unlock(&service->mutex);
+  if (is_last) {
+    free_service(service);
+  }
+}
+
+/* Ends what no user has any more, when its jobs have ended. The threads end by
+ * themselves. */
+static void close_service(rlo_service *service) {
+  for (int32_t n = 0; n < service->num_threads; ++n) {
+    if (&service->threads[n] != service->closer) {
+      rlo__thread_join(&service->threads[n].thread);
+    }
+  }
+  free_lanes(service);
+  /* Nobody can take these jobs any more. The last of a job's references frees
+   * it, if there is one. */
+  rlo__mutex_lock(&service->mutex);
+  rlo_job *job;
+  while ((job = take_untaken(service, NULL)) != NULL) {
+    if (job->num_references == 0) {
+      --service->num_references;
+      rlo__job_free(job);
+    }
+  }
+  rlo__mutex_unlock(&service->mutex);
+  drop(service);
+}
+
 /* ------------------------------------------------------------------ threads */
 
 static void do_work(rlo_service *service, rlo__job_work *work, rlo__lane *lane) {
@@ -165,7 +231,7 @@ static void do_work(rlo_service *service, rlo__job_work *work, rlo__lane *lane) 
 }
 
 static void run_thread(void *payload) {
-  const rlo__service_thread *thread = payload;
+  rlo__service_thread *thread = payload;
   rlo_service *service = thread->service;
   int64_t number = thread - service->threads - service->limits.options.io_threads;
   int32_t lane_number = (int32_t)rlo__max(-1, number);
@@ -175,7 +241,7 @@ static void run_thread(void *payload) {
   for (;;) {
     if (take(service, lane_number, &work)) {
       do_work(service, &work, lane);
-    } else if (service->is_ending) {
+    } else if (service->is_closed && service->num_unended == 0) {
       break;
     } else {
       if (lane != NULL && service->num_unended == 0) {
@@ -186,7 +252,12 @@ static void run_thread(void *payload) {
                      &service->mutex);
     }
   }
+  const bool is_closer = service->closer == thread;
   rlo__mutex_unlock(&service->mutex);
+  if (is_closer) {
+    rlo__thread_detach(&thread->thread);
+    close_service(service);
+  }
 }
 
 static rlo_status start_threads(rlo_service *service) {
@@ -215,29 +286,6 @@ rlo_status rlo__service_add(rlo_service *service, rlo_job *job) {
 }
 
 /* ---------------------------------------------------------------- lifecycle */
-
-/* Releases what holds contexts. */
-static void free_lanes(rlo_service *service) {
-  for (int32_t n = 0; n < service->limits.num_lanes && service->lanes != NULL; ++n) {
-    rlo__lane_deinit(&service->lanes[n]);
-  }
-  rlo__free(service->lanes);
-  service->lanes = NULL;
-}
-
-static void free_service(rlo_service *service) {
-  free_lanes(service);
-  rlo__place_release(service->host);
-  if (service->poll_fd >= 0) {
-    (void)close(service->poll_fd);
-  }
-  for (int32_t n = 0; n < RLO__SERVICE_NUM_CONDS; ++n) {
-    rlo__cond_deinit(&service->conds[n]);
-  }
-  rlo__mutex_deinit(&service->mutex);
-  rlo__free(service->threads);
-  rlo__free(service);
-}
 
 static rlo_status check_contexts(rlo_context *const *contexts, int32_t num_contexts) {
   if (num_contexts < 0) {
@@ -329,16 +377,6 @@ rlo_service *rlo_service_retain(rlo_service *service) {
   return service;
 }
 
-/* Drops a reference of a job, or that of all users. */
-static void drop(rlo_service *service) {
-  rlo__mutex_lock(&service->mutex);
-  bool is_last = --service->num_references == 0;
-  rlo__mutex_unlock(&service->mutex);
-  if (is_last) {
-    free_service(service);
-  }
-}
-
 static void cancel_all(rlo_service *service) {
   for (int32_t n = 0; n < RLO__NUM_PRIORITIES; ++n) {
     for (rlo_job *job = service->lists[n].first; job != NULL; job = job->next) {
@@ -348,40 +386,34 @@ static void cancel_all(rlo_service *service) {
   rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
 }
 
+/* Returns the thread of the service that is the caller's; NULL: it is none. With
+ * the mutex. */
+static rlo__service_thread *find_own_thread(const rlo_service *service) {
+  for (int32_t n = 0; n < service->num_threads; ++n) {
+    if (rlo__thread_is_current(&service->threads[n].thread)) {
+      return &service->threads[n];
+    }
+  }
+  return NULL;
+}
+
 void rlo_service_release(rlo_service *service) {
   if (!lock(service)) {
     return;
   }
-  bool is_last = --service->num_user_references == 0;
+  /* While the service closes, a storage's function may retain and release it. */
+  const bool is_last = --service->num_user_references == 0 && !service->is_closed;
   if (is_last) {
+    service->is_closed = true;
+    service->closer = find_own_thread(service);
     cancel_all(service);
-    while (service->num_unended > 0) {
-      rlo__cond_wait(&service->conds[RLO__SERVICE_ENDED], &service->mutex);
-    }
-    service->is_ending = true;
-    rlo__cond_broadcast(&service->conds[RLO__SERVICE_NEWS]);
-    rlo__cond_broadcast(&service->conds[RLO__SERVICE_LANE_NEWS]);
+    wake_threads(service);
   }
+  const bool is_here = is_last && service->closer == NULL;
   rlo__mutex_unlock(&service->mutex);
-  if (!is_last) {
-    return;
+  if (is_here) {
+    close_service(service);
   }
-  for (int32_t n = 0; n < service->num_threads; ++n) {
-    rlo__thread_join(&service->threads[n].thread);
-  }
-  free_lanes(service);
-  /* Nobody can take these jobs any more. The last of a job's references frees
-   * it, if there is one. */
-  rlo__mutex_lock(&service->mutex);
-  rlo_job *job;
-  while ((job = take_untaken(service, NULL)) != NULL) {
-    if (job->num_references == 0) {
-      --service->num_references;
-      rlo__job_free(job);
-    }
-  }
-  rlo__mutex_unlock(&service->mutex);
-  drop(service);
 }
 
 void rlo_service_cancel_all(rlo_service *service) {
@@ -398,42 +430,44 @@ static double seconds_of(int64_t timeout_ms) {
   return timeout_ms < 0 ? for_ever : rlo__clock_seconds() + (double)timeout_ms * 1e-3;
 }
 
-/* Waits until a job has ended, or all if it is NULL; whether they have. */
-static bool wait_for(rlo_service *service, const rlo_job *job, int64_t timeout_ms) {
+/* Waits until a job has ended, or all if it is NULL. */
+static rlo_status wait_for(rlo_service *service, const rlo_job *job, int64_t timeout_ms,
+                           bool *out_has_ended) {
+  RLO_TRY(rlo__service_check_process(service));
   double until = seconds_of(timeout_ms);
   bool is_late = false;
   rlo__mutex_lock(&service->mutex);
+  const bool is_own = find_own_thread(service) != NULL;
   /* A job may have been cancelled before it began: rlo_job_cancel, which signal
    * handlers call, wakes nobody. */
   rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
+  bool has_ended;
   for (;;) {
-    bool has_ended = job == NULL ? service->num_unended == 0 : job->phase == RLO__PHASE_ENDED;
-    if (has_ended || is_late) {
-      rlo__mutex_unlock(&service->mutex);
-      return has_ended;
+    has_ended = job == NULL ? service->num_unended == 0 : job->phase == RLO__PHASE_ENDED;
+    if (has_ended || is_late || (is_own && timeout_ms < 0)) {
+      break;
     }
     is_late = !rlo__cond_wait_until(&service->conds[RLO__SERVICE_ENDED], &service->mutex, until);
   }
+  rlo__mutex_unlock(&service->mutex);
+  if (out_has_ended != NULL) {
+    *out_has_ended = has_ended;
+  }
+  return has_ended || is_late
+             ? RLO_OK
+             : RLO_FAIL(RLO_UNSUPPORTED,
+                        "a function of a storage waits for jobs of its own service, "
+                        "which wait for it; give a timeout");
 }
 
 rlo_status rlo_service_drain(rlo_service *service, int64_t timeout_ms, bool *out_is_idle) {
   RLO_REQUIRE(service);
-  RLO_TRY(rlo__service_check_process(service));
-  bool is_idle = wait_for(service, NULL, timeout_ms);
-  if (out_is_idle != NULL) {
-    *out_is_idle = is_idle;
-  }
-  return RLO_OK;
+  return wait_for(service, NULL, timeout_ms, out_is_idle);
 }
 
 rlo_status rlo_job_wait(rlo_job *job, int64_t timeout_ms, bool *out_has_ended) {
   RLO_REQUIRE(job);
-  RLO_TRY(rlo__service_check_process(job->service));
-  bool has_ended = wait_for(job->service, job, timeout_ms);
-  if (out_has_ended != NULL) {
-    *out_has_ended = has_ended;
-  }
-  return RLO_OK;
+  return wait_for(job->service, job, timeout_ms, out_has_ended);
 }
 
 int rlo_service_poll_fd(rlo_service *service) {

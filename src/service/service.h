@@ -51,7 +51,11 @@ struct rlo_service {
   /** io_threads, then one for each lane. */
   rlo__service_thread *threads;
   int32_t num_threads;
-  bool is_ending;
+  /** The user's references are gone: the threads end with the last job. */
+  bool is_closed;
+  /** The thread that releases the service then, since its work dropped the last
+   *  reference; NULL: who called from elsewhere. */
+  rlo__service_thread *closer;
 
   /** Those that have not ended, each in the order of their turns. */
   rlo__job_list lists[RLO__NUM_PRIORITIES];

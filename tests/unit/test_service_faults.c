@@ -2,6 +2,8 @@
 
 /* Jobs that fail or are cancelled: they end, with their words, and others go
  * on. */
+#include "service/service.h"
+
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -130,6 +132,93 @@ RLO_TEST(test_service_faults__cancelled_soon) {
                    (num_reads - 1) / num_pieces * IO_THREADS);
   transpose_job_deinit(&t);
   test_gate_deinit(&closing.gate);
+}
+
+/* -------------------------------------------- calls of the service in a call */
+
+/** What calls of a storage do with the service, whose creator releases it. */
+typedef struct inner_call {
+  rlo_service *service;
+  rlo_job *job;
+  test_gate gate;
+  /** The creator's is the last reference, else the call's. */
+  bool is_first_retained;
+  atomic_int num_calls;
+} inner_call;
+
+static void await_references(rlo_service *of, int64_t count) {
+  bool is_reached = false;
+  while (!is_reached) {
+    rlo__mutex_lock(&of->mutex);
+    is_reached = of->num_user_references == count;
+    rlo__mutex_unlock(&of->mutex);
+  }
+}
+
+static void retain_and_release(void *payload) {
+  inner_call *call = payload;
+  if (atomic_fetch_add(&call->num_calls, 1) > 0) {
+    return;
+  }
+  if (call->is_first_retained) {
+    rlo_service_retain(call->service);
+    test_gate_pass(&call->gate);
+    await_references(call->service, 1);
+  } else {
+    test_gate_pass(&call->gate);
+    await_references(call->service, 0);
+    rlo_service_retain(call->service);
+  }
+  rlo_service_release(call->service);
+}
+
+/* Whoever drops the last reference, nobody waits for himself. */
+RLO_LOOP_TEST(test_service_faults__a_call_retains_and_releases_the_service, 0, 2) {
+  const int64_t live = rlo__alloc_live_count();
+  inner_call call = {.is_first_retained = _i == 1};
+  expect_ok(rlo_service_create(NULL, 0, NULL, &call.service));
+  test_gate_init(&call.gate);
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  t.dst.on_call = retain_and_release;
+  t.dst.payload = &call;
+  transpose_job_submit(&t, call.service);
+  test_gate_await(&call.gate, 1);
+  test_gate_open(&call.gate);
+  rlo_service_release(call.service);
+  transpose_job_expect_failure(&t, RLO_CANCELLED, "the job was cancelled");
+  transpose_job_deinit(&t);
+  test_gate_deinit(&call.gate);
+  /* The thread of the call frees the service, at some time. */
+  while (rlo__alloc_live_count() != live) {
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+}
+
+static void wait_for_itself(void *payload) {
+  inner_call *call = payload;
+  bool has_ended = true;
+  test_gate_pass(&call->gate);
+  expect_ok(rlo_job_wait(call->job, 1, &has_ended));
+  ck_assert(!has_ended);
+  expect_refusal_with(rlo_job_wait(call->job, -1, NULL), RLO_UNSUPPORTED,
+                      "jobs of its own service");
+  expect_refusal_with(rlo_service_drain(service, -1, NULL), RLO_UNSUPPORTED, "its own service");
+}
+
+RLO_TEST(test_service_faults__a_call_cannot_wait_for_its_job) {
+  transpose_job t;
+  inner_call call = {.service = service};
+  test_gate_init(&call.gate);
+  transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  t.dst.on_flush = wait_for_itself;
+  t.dst.payload = &call;
+  transpose_job_submit(&t, service);
+  call.job = t.job;
+  test_gate_open(&call.gate);
+  transpose_job_expect(&t);
+  transpose_job_deinit(&t);
+  test_gate_deinit(&call.gate);
 }
 
 RLO_TEST(test_service_faults__cancelled_while_it_waits) {
