@@ -315,3 +315,24 @@ rlo__lattice rlo__lattice_hull(const rlo__lattice *lattice) {
   }
   return hull;
 }
+
+bool rlo__lattice_is_granular(const rlo__lattice *lattice, int64_t granule_bytes,
+                              int64_t storage_bytes) {
+  bool is_whole = lattice->base_byte % granule_bytes == 0;
+  for (int32_t d = 0; d < lattice->num_dims; ++d) {
+    is_whole = is_whole && lattice->strides[d] % granule_bytes == 0;
+  }
+  const bool is_last =
+      lattice->num_dims == 0 && lattice->base_byte + lattice->run_bytes == storage_bytes;
+  return is_whole && (is_last || lattice->run_bytes % granule_bytes == 0);
+}
+
+rlo__lattice rlo__lattice_widen(const rlo__lattice *lattice, int64_t granule_bytes,
+                                int64_t storage_bytes) {
+  const rlo__lattice hull = rlo__lattice_hull(lattice);
+  const int64_t begin = hull.base_byte - hull.base_byte % granule_bytes;
+  const int64_t bytes = hull.base_byte + hull.run_bytes - begin;
+  const int64_t granules = rlo__ceil_div(bytes, granule_bytes);
+  const int64_t whole = rlo__mul_capped(granules, granule_bytes);
+  return (rlo__lattice){.base_byte = begin, .run_bytes = rlo__min(whole, storage_bytes - begin)};
+}

@@ -49,6 +49,15 @@ int64_t rlo__lattice_bytes(const rlo__lattice *lattice);
 /** The single run from the first to the last byte. */
 rlo__lattice rlo__lattice_hull(const rlo__lattice *lattice);
 
+/** Tells if all runs begin and end at granules of a storage, or end with it. */
+bool rlo__lattice_is_granular(const rlo__lattice *lattice, int64_t granule_bytes,
+                              int64_t storage_bytes);
+
+/** The shortest run of whole granules, or to the end of the storage, that holds
+ *  the lattice, which lies in the storage. */
+rlo__lattice rlo__lattice_widen(const rlo__lattice *lattice, int64_t granule_bytes,
+                                int64_t storage_bytes);
+
 /** The position on a side. */
 const rlo_form *rlo__side_form(const rlo_problem *problem, rlo__problem_side side);
 

@@ -252,6 +252,7 @@ static rlo_status write_plan(const bands *b, rlo__problem_side gathered, const i
   grid.box = grid.piece = box;
   RLO_TRY(rlo__grid_tally_both(&grid, out_boxes));
   grid.piece = b->tiles;
+  grid.granule_bytes[SRC] = 1;
   RLO_TRY(rlo__grid_tally_both(&grid, tiles));
   RLO_TRY(rlo__piece_plan_write(&grid, gathered, out_boxes, tiles, out));
   out->is_tiled[rlo__other_side(gathered)] = true;
@@ -266,11 +267,6 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
   rlo__tally boxes[2];
   RLO_TRY(write_plan(b, DST, b->bands, boxes, second));
   RLO_TRY(write_plan(b, SRC, b->boxes, boxes, &out[0]));
-  if (!boxes[SRC].is_granular) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "two passes cannot read granules of %" PRId64 " bytes of the source",
-                    b->grid.granule_bytes[SRC]);
-  }
   out[0].write_run_bytes = out[0].piece_bytes[DST];
   second->piece_bytes[SRC] = second->piece_bytes[DST];
   second->bytes_read = second->bytes_written;

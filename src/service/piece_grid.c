@@ -73,14 +73,20 @@ int64_t rlo__grid_whole_bits(const rlo_problem *problem, rlo__problem_side side)
   return bits / rlo__gcd(bits, 8) * 8;
 }
 
+int64_t rlo__grid_wide_granule(const rlo_problem *problem, rlo__problem_side side,
+                               int64_t granule_bytes) {
+  const int64_t whole = rlo__grid_whole_bits(problem, side);
+  const int64_t granule = rlo__mul_capped(granule_bytes, 8);
+  return rlo__mul_capped(whole / rlo__gcd(whole, granule), granule_bytes);
+}
+
 int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis) {
   const rlo_problem *problem = grid->problem;
   int64_t atom = 1;
   for (int n = RLO__SIDE_SOURCE; n <= RLO__SIDE_DESTINATION; ++n) {
     rlo__problem_side side = (rlo__problem_side)n;
-    int64_t whole = rlo__grid_whole_bits(problem, side);
-    int64_t granule = rlo__mul_capped(grid->granule_bytes[n], 8);
-    whole = rlo__mul_capped(whole / rlo__gcd(whole, granule), granule);
+    int64_t whole =
+        rlo__mul_capped(rlo__grid_wide_granule(problem, side, grid->granule_bytes[n]), 8);
     int64_t step = rlo__mul_capped(rlo__abs(rlo__side_form(problem, side)->axis[axis]),
                                    rlo__side_unit_bits(problem, side));
     int64_t least = whole / rlo__gcd(whole, step);

@@ -41,6 +41,10 @@ void rlo__grid_rank_axes(const rlo_problem *problem, rlo__problem_side side,
 /** The least number of bits that is whole in units of a side and in bytes. */
 int64_t rlo__grid_whole_bits(const rlo_problem *problem, rlo__problem_side side);
 
+/** The least number of bytes that is whole in granules and in units of a side. */
+int64_t rlo__grid_wide_granule(const rlo_problem *problem, rlo__problem_side side,
+                               int64_t granule_bytes);
+
 /** The least number of steps along an axis that are whole granules and bytes on
  *  both sides; at most its extent. */
 int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis);

@@ -63,11 +63,11 @@ static bool is_whole(const search *s, const int64_t *extents) {
   return memcmp(extents, s->problem->extents, bytes) == 0;
 }
 
-/* Tells if parts begin and end where transfers can, and no two write one byte.
- * That all together touch no more bytes than the problem does proves it. */
+/* Tells if parts are written at granules, and no two write one byte. That all
+ * together touch no more bytes than the problem does proves it. */
 static bool is_safe(const search *s, const rlo__growth_goal *d, const int64_t *part,
                     const rlo__tally t[2]) {
-  if ((d->is_moved[SRC] && !t[SRC].is_granular) || (d->is_moved[DST] && !t[DST].is_granular)) {
+  if (!t[DST].is_granular) {
     return false;
   }
   return !d->is_written || is_whole(s, part) || t[DST].sum_bytes == s->least_written ||
@@ -79,10 +79,16 @@ static bool keeps(const rlo__growth_goal *d, const rlo__tally t[2]) {
          rlo__add_capped(t[SRC].max_bytes, t[DST].max_bytes) <= d->max_sum_bytes;
 }
 
-static rlo_status tally(search *s, const int64_t *box, const int64_t *piece, rlo__tally out[2]) {
+/* Granules are of what is transferred. */
+static rlo_status tally(search *s, const rlo__growth_goal *goal, const int64_t *box,
+                        const int64_t *piece, rlo__tally out[2]) {
   s->grid.box = box;
   s->grid.piece = piece;
-  return rlo__grid_tally_both(&s->grid, out);
+  rlo__piece_grid grid = s->grid;
+  for (int side = SRC; side <= DST; ++side) {
+    grid.granule_bytes[side] = goal->is_moved[side] ? grid.granule_bytes[side] : 1;
+  }
+  return rlo__grid_tally_both(&grid, out);
 }
 
 /* Grows parts, and takes growth back until all of them, also at edges, are safe
@@ -94,7 +100,7 @@ static rlo_status grow(search *s, const rlo__growth_goal *goal, const int64_t *b
   bool is_good;
   RLO_TRY(rlo__grower_run(&s->grower, goal, growth));
   do {
-    RLO_TRY(tally(s, box != NULL ? box : extents, extents, out));
+    RLO_TRY(tally(s, goal, box != NULL ? box : extents, extents, out));
     bool is_shared = !is_safe(s, goal, extents, out);
     s->has_shrunk = s->has_shrunk || (is_shared && growth->num_steps > 0);
     is_good = !is_shared && keeps(goal, out);
@@ -219,7 +225,8 @@ static rlo_status try_pieces(search *s, rlo__problem_side gathered, const rlo__s
 static rlo_status try_slices(search *s) {
   rlo__growth_goal goal = goal_of(s, DST, INT64_MAX);
   goal.max_sum_bytes = s->budget->piece_bytes;
-  int64_t all = s->problem->dst_bytes;
+  /* Where all points are skipped the destination may have no byte. */
+  int64_t all = rlo__max(s->problem->dst_bytes, 1);
   int64_t slots = s->budget->num_slots;
   int64_t count =
       slots * rlo__ceil_div(all, rlo__thresholds.service_most_memory_piece_bytes * slots);
@@ -233,7 +240,7 @@ static rlo_status try_slices(search *s) {
     int64_t whole = extents[a];
     extents[a] = rlo__grower_round(&s->grower, a, rlo__ceil_div(whole, count), whole, 64);
     if (rlo__ceil_div(whole, extents[a]) == count) {
-      RLO_TRY(tally(s, extents, extents, parts));
+      RLO_TRY(tally(s, &goal, extents, extents, parts));
       if (is_safe(s, &goal, extents, parts) && keeps(&goal, parts)) {
         RLO_TRY(write_trial(s, DST, parts, parts));
         keep_trial(s);
@@ -322,7 +329,7 @@ static rlo_status try_freedom(search *s, freedom f) {
   const int64_t *extents = s->grower.atoms;
   const rlo__growth_goal goal = {.is_moved = {true, true}, .is_written = true};
   rlo__tally atoms[2];
-  RLO_TRY(tally(s, extents, extents, atoms));
+  RLO_TRY(tally(s, &goal, extents, extents, atoms));
   if (!is_safe(s, &goal, extents, atoms)) {
     return RLO_OK;
   }

@@ -13,6 +13,11 @@
 typedef struct tallier {
   const rlo__piece_grid *grid;
   rlo__problem_side side;
+  /** Where transfers begin and end, in bytes: 1 where units are whole granules,
+   * at which every footprint does. */
+  int64_t granule_bytes;
+  /** Pieces of equal extents lie whole granules apart. */
+  bool is_stepped;
   int32_t num_regions;
   /** The region of the grid that is looked at. */
   rlo__range ranges[RLO_MAX_AXES];
@@ -64,17 +69,6 @@ static int64_t most_bytes(const tallier *t) {
   /* Rounded at both ends to what is whole in units and in bytes. */
   bytes = bits % 8 == 0 ? bytes : rlo__add_capped(bytes, 2 * bits + 1);
   return rlo__min(bytes, memory_bytes(problem, t->side));
-}
-
-static bool is_granular(const tallier *t, const rlo__lattice *lattice, int64_t count) {
-  int64_t granule = t->grid->granule_bytes[t->side];
-  bool is_whole = lattice->base_byte % granule == 0;
-  for (int32_t d = 0; d < lattice->num_dims; ++d) {
-    is_whole = is_whole && lattice->strides[d] % granule == 0;
-  }
-  bool is_last = count == 1 && lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes == t->grid->storage_bytes[t->side];
-  return is_whole && (is_last || lattice->run_bytes % granule == 0);
 }
 
 /* Tells if the range of a form over parts may depend on where they lie along an
@@ -157,22 +151,35 @@ static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
   return RLO_OK;
 }
 
+/* The most that is read for a lattice in whole granules, wherever it begins. */
+static rlo__lattice widest(const tallier *t, const rlo__lattice *lattice) {
+  const int64_t wide = rlo__grid_wide_granule(t->grid->problem, t->side, t->granule_bytes);
+  const int64_t most =
+      rlo__add_capped(rlo__lattice_hull(lattice).run_bytes, rlo__mul_capped(2, wide - 1));
+  return (rlo__lattice){.run_bytes = rlo__min(most, t->grid->storage_bytes[t->side])};
+}
+
 /* Adds `count` pieces with footprints like that of [begins, ends). */
 static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   rlo__lattice lattice = {.run_bytes = 0};
   rlo__tally *tally = &t->sums;
-  int64_t bytes;
+  bool is_hull = is_bound;
   if (is_bound) {
-    bytes = lattice.run_bytes = most_bytes(t);
-    tally->is_granular = tally->is_granular && t->grid->granule_bytes[t->side] == 1;
-    tally->has_hulls = true;
+    lattice.run_bytes = most_bytes(t);
   } else {
-    bool is_hull;
     RLO_TRY(pack_kind(t, &lattice, &is_hull));
-    bytes = rlo__lattice_bytes(&lattice);
-    tally->is_granular = tally->is_granular && is_granular(t, &lattice, count);
-    tally->has_hulls = tally->has_hulls || is_hull;
   }
+  const bool is_granular =
+      t->granule_bytes == 1 ||
+      (!is_bound && t->is_stepped &&
+       rlo__lattice_is_granular(&lattice, t->granule_bytes,
+                                count == 1 ? t->grid->storage_bytes[t->side] : INT64_MAX));
+  if (!is_granular && t->side == RLO__SIDE_SOURCE) {
+    lattice = widest(t, &lattice);
+  }
+  tally->is_granular = tally->is_granular && (is_granular || t->side == RLO__SIDE_SOURCE);
+  tally->has_hulls = tally->has_hulls || is_hull;
+  const int64_t bytes = rlo__lattice_bytes(&lattice);
   int64_t sum = rlo__mul_capped(bytes, count);
   tally->max_bytes = rlo__max(tally->max_bytes, bytes);
   tally->sum_bytes = rlo__add_capped(tally->sum_bytes, sum);
@@ -315,15 +322,13 @@ static rlo_status add_region(tallier *t) {
 static bool steps_in_granules(const tallier *t) {
   const rlo_problem *problem = t->grid->problem;
   const rlo_form *form = rlo__side_form(problem, t->side);
-  int64_t granule_bits = rlo__mul_capped(t->grid->granule_bytes[t->side], 8);
-  if (granule_bits == 8) {
-    return true;
-  }
+  int64_t granule_bits = rlo__mul_capped(t->granule_bytes, 8);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t step = rlo__mul_capped(rlo__abs(form->axis[a]), rlo__side_unit_bits(problem, t->side));
-    if (rlo__grid_num_parts(t->grid, a) > 1 &&
-        (rlo__mul_capped(step, t->grid->piece[a]) % granule_bits != 0 ||
-         rlo__mul_capped(step, t->grid->box[a]) % granule_bits != 0)) {
+    const int64_t box = t->grid->box[a];
+    const int64_t piece = t->grid->piece[a];
+    if ((piece < box && rlo__mul_capped(step, piece) % granule_bits != 0) ||
+        (box < problem->extents[a] && rlo__mul_capped(step, box) % granule_bits != 0)) {
       return false;
     }
   }
@@ -335,7 +340,12 @@ static rlo_status tally(tallier *t) {
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
-  t->sums.is_granular = steps_in_granules(t);
+  const int64_t granule_bytes = t->grid->granule_bytes[t->side];
+  const int64_t granule_bits = rlo__mul_capped(granule_bytes, 8);
+  const bool is_unit = rlo__side_unit_bits(problem, t->side) % granule_bits == 0 &&
+                       memory_bytes(problem, t->side) % granule_bytes == 0;
+  t->granule_bytes = is_unit ? 1 : granule_bytes;
+  t->is_stepped = steps_in_granules(t);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     t->ranges[a] = (rlo__range){0, rlo__grid_num_parts(t->grid, a)};
   }

@@ -120,13 +120,7 @@ static rlo_status check_range(const rlo_storage *storage, int64_t begin, int64_t
 static rlo_status check_granules(const rlo_storage *storage, const rlo__lattice *lattice) {
   int64_t granule = storage->traits.granule_bytes;
   int64_t num_runs = rlo__lattice_bytes(lattice) / lattice->run_bytes;
-  bool is_whole = lattice->base_byte % granule == 0;
-  for (int32_t d = 0; d < lattice->num_dims; ++d) {
-    is_whole = is_whole && lattice->strides[d] % granule == 0;
-  }
-  bool is_last =
-      num_runs == 1 && ends_with_storage(storage, lattice->base_byte, lattice->run_bytes);
-  if (!is_whole || (lattice->run_bytes % granule != 0 && !is_last)) {
+  if (!rlo__lattice_is_granular(lattice, granule, storage->traits.bytes)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%" PRId64 " runs of %" PRId64 " bytes, first at byte %" PRId64
                     ", are not whole granules of %" PRId64 " bytes",

@@ -22,10 +22,19 @@ static rlo_status check_room(const char *what, int64_t bytes, int64_t room) {
   return RLO_OK;
 }
 
-/* Moves a side of a problem into packed memory. */
-static rlo_status pack_side(rlo_problem *problem, rlo__problem_side side, rlo__lattice *lattice) {
+/* Moves a side of a problem into packed memory, of whole granules of the storage
+ * that it is read from; NULL: of a box. */
+static rlo_status pack_side(rlo_problem *problem, rlo__problem_side side,
+                            const rlo_storage *storage, rlo__lattice *lattice) {
   bool is_hull;
   RLO_TRY(rlo__problem_packing(problem, side, lattice, &is_hull));
+  if (side == RLO__SIDE_SOURCE && storage != NULL) {
+    const int64_t granule = storage->traits.granule_bytes;
+    const int64_t bytes = storage->traits.bytes;
+    if (!rlo__lattice_is_granular(lattice, granule, bytes)) {
+      *lattice = rlo__lattice_widen(lattice, rlo__grid_wide_granule(problem, side, granule), bytes);
+    }
+  }
   return rlo__problem_rebase(problem, side, lattice, problem);
 }
 
@@ -129,7 +138,7 @@ static rlo_status place_box(rlo__pipeline *pipeline, rlo__box *box) {
   const rlo__pass *pass = pipeline->pass;
   rlo__problem_side side = pass->plan.gathered;
   rlo_storage *storage = pass->storages[side];
-  RLO_TRY(pack_side(&box->problem, side, &box->lattice));
+  RLO_TRY(pack_side(&box->problem, side, storage, &box->lattice));
   RLO_TRY(check_room("box", rlo__lattice_bytes(&box->lattice), pipeline->pass->staging.box_bytes));
   bool is_source = side == RLO__SIDE_SOURCE;
   if (!is_source) {
@@ -173,7 +182,7 @@ static rlo_status pack_out_of_box(rlo_problem *problem, rlo__problem_side side, 
   bool is_hull;
   RLO_TRY(rlo__problem_packing_unbounded(problem, side, lattice, &is_hull));
   /* It may be planned as one that the end of the memory cuts off. */
-  return rlo__lattice_bytes(lattice) > room ? pack_side(problem, side, lattice)
+  return rlo__lattice_bytes(lattice) > room ? pack_side(problem, side, NULL, lattice)
                                             : rlo__problem_rebase(problem, side, lattice, problem);
 }
 
@@ -197,7 +206,7 @@ static rlo_status place_side(rlo__pipeline *pipeline, rlo__slot *slot, rlo_probl
                              .is_packed = true,
                              .storage = is_in_box ? NULL : pass->storages[side]};
   RLO_TRY(is_in_box ? pack_out_of_box(problem, side, room, &place->lattice)
-                    : pack_side(problem, side, &place->lattice));
+                    : pack_side(problem, side, place->storage, &place->lattice));
   place->bytes = rlo__lattice_bytes(&place->lattice);
   if (pass->plan.is_tiled[side]) {
     place->lattice = (rlo__lattice){.run_bytes = place->bytes, .is_exact = true};

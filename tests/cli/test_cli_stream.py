@@ -117,6 +117,10 @@ class Bytes(StreamCase):
                      "{1,0:T(8,128)fill(one)}", *common)
         self.compare("in.bin", ".bin", "--from", "c64[512,512]", "--offset",
                      "1001", "--byte-order", "big", "--perm", "1,0")
+        # Tiles that do not divide each other.
+        self.compare("in.bin", ".npy", "--from", "u16[700,1000]{1,0:T(7,5)}",
+                     "--offset", "1001", "--byte-order", "big", "--to",
+                     "{1,0:T(8,16)}")
         self.compare("in.bin", ".bin", "--from", "u16[512,2048]", "--offset",
                      "1001", "--byte-order", "little")
         self.assertEqual(self.read("pieces.bin"), data)

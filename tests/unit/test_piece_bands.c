@@ -269,14 +269,6 @@ RLO_TEST(test_piece_bands__refusals) {
   file.granule_bytes = 8;
   expect_refusal(make(), RLO_UNSUPPORTED, "two passes cannot write granules of 8 bytes");
   file.granule_bytes = 1;
-  /* A source that begins within a granule. */
-  source.granule_bytes = 8;
-  whole.src.base = 1;
-  whole.src_bytes += 4;
-  budget.host_bytes = 8192;
-  expect_refusal(make(), RLO_UNSUPPORTED,
-                 "two passes cannot read granules of 8 bytes of the source");
-  source.granule_bytes = 1;
   budget.host_bytes = 100;
   expect_refusal(make(), RLO_OUT_OF_RANGE,
                  "two passes do not fit into 100 bytes of staging memory, "

@@ -196,9 +196,47 @@ RLO_TEST(test_piece_plan__a_source_that_begins_within_a_granule) {
   whole.src_bytes = 200;
   whole.dst_bytes = 100;
   file.granule_bytes = 8;
-  expect_refusal(make(), RLO_UNSUPPORTED,
-                 "the problem cannot be cut at granules of 8 bytes of the "
-                 "source and 8 bytes of the destination");
+  budget.host_bytes = 64;
+  rlo_storage_traits plain = file;
+  plain.granule_bytes = 1;
+  expect_ok(rlo__piece_plan_make(&whole, &file, &plain, &budget, &plan));
+  ck_assert_int_gt(plan.num_pieces, 1);
+  /* Two granules more than it needs, at most. */
+  ck_assert_int_le(plan.bytes_read, 100 + 14 * plan.num_pieces);
+}
+
+/* No guard tells alone that all points are skipped. */
+RLO_TEST(test_piece_plan__memory_of_no_byte) {
+  test_plan_make(8, 2, (int64_t[]){4, 4}, (int64_t[]){1, 1}, (int64_t[]){4, 1}, &whole);
+  whole.num_guards = 2;
+  whole.guards[0] = (rlo_guard){RLO_GUARD_SKIP, {.base = 0, .axis = {1, 2}}, 2};
+  whole.guards[1] = (rlo_guard){RLO_GUARD_SKIP, {.base = 3, .axis = {-1, -2}}, 2};
+  whole.src_bytes = whole.dst_bytes = 0;
+  budget.is_memory[0] = budget.is_memory[1] = true;
+  expect_ok(make());
+}
+
+/* Quotients, so that parts have hulls: units are whole granules, or are read
+ * with what else their granules hold. */
+static const struct {
+  int64_t granule_bytes;
+  bool is_unit;
+} hulls[] = {{1, true}, {2, true}, {4, false}, {64, false}};
+
+RLO_TABLE_TEST(test_piece_plan__hulls_of_granules, hulls) {
+  test_plan_lower("u16[90,100]{1,0:T(7,5)}", "u16[90,100]{1,0:T(8,16)}", NULL, &whole);
+  file.bytes = whole.src_bytes;
+  rlo_storage_traits plain = file;
+  file.granule_bytes = hulls[_i].granule_bytes;
+  budget.host_bytes = 16 * KIB;
+  expect_ok(rlo__piece_plan_make(&whole, &plain, &plain, &budget, &plan));
+  const rlo__piece_plan of_bytes = plan;
+  expect_ok(rlo__piece_plan_make(&whole, &file, &plain, &budget, &plan));
+  ck_assert_int_gt(plan.num_pieces, 1);
+  if (hulls[_i].is_unit) {
+    ck_assert_int_eq(plan.bytes_read, of_bytes.bytes_read);
+    ck_assert_int_eq(plan.num_pieces, of_bytes.num_pieces);
+  }
 }
 
 RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
