@@ -8,10 +8,11 @@
 #include "base/options.h"
 #include "base/threshold.h"
 #include "exchange/state.h"
-#include "relayout/text.h"
+#include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"
 #include "runtime/context.h"
 #include "shard/redistribution.h"
+#include "shard/sharding.h"
 
 /* Slots of shared memory begin at lines of the caches. */
 enum { SLOT_ALIGN = 64 };
@@ -56,15 +57,6 @@ static rlo_status check_options(rlo_exchange_options *o) {
   return RLO_OK;
 }
 
-/* Adds a shape and a sharding; of a long text the beginning. */
-static void hash_side(const rlo_shape *shape, const rlo_sharding *sharding, rlo__hash *hash) {
-  char text[4096];
-  size_t length = rlo_shape_format(shape, text, sizeof text);
-  rlo__hash_bytes(hash, text, rlo__min_size(length, sizeof text - 1));
-  length = rlo_sharding_format(sharding, text, sizeof text);
-  rlo__hash_bytes(hash, text, rlo__min_size(length, sizeof text - 1));
-}
-
 /* Hashes the settings that have to be the same on all ranks. */
 static uint64_t hash_options(const rlo_exchange_options *o) {
   const rlo_redistribution *plan = o->plan;
@@ -74,8 +66,10 @@ static uint64_t hash_options(const rlo_exchange_options *o) {
   for (int32_t k = 0; k < plan->rank; ++k) {
     rlo__hash_i64(&hash, plan->from[k]);
   }
-  hash_side(&plan->source_shape, plan->sharding[0], &hash);
-  hash_side(&plan->destination_shape, plan->sharding[1], &hash);
+  rlo__hash_u64(&hash, rlo_shape_hash(&plan->source_shape));
+  rlo__hash_u64(&hash, rlo_shape_hash(&plan->destination_shape));
+  rlo__sharding_hash(plan->sharding[0], &hash);
+  rlo__sharding_hash(plan->sharding[1], &hash);
   return rlo__hash_finish_u64(&hash);
 }
 

@@ -416,6 +416,24 @@ int64_t rlo_sharding_num_devices(const rlo_sharding *sharding) {
   return sharding == NULL ? 0 : sharding->num_devices;
 }
 
+void rlo__sharding_hash(const rlo_sharding *sharding, rlo__hash *hash) {
+  const rlo_sharding_tiles *tiles = &sharding->tiles;
+  const size_t count = (size_t)sharding->num_devices;
+  const size_t bytes = sizeof tiles->counts[0];
+  rlo__hash_i64(hash, sharding->kind);
+  rlo__hash_u64(hash, count);
+  rlo__hash_bytes(hash, tiles->counts, (size_t)tiles->rank * bytes);
+  for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
+    rlo__hash_i64(hash, tiles->subgroups[k].kind);
+    rlo__hash_i64(hash, tiles->subgroups[k].count);
+  }
+  rlo__hash_bytes(hash, sharding->devices, sharding->devices == NULL ? 0 : count * bytes);
+  for (size_t k = 0; sharding->boxes != NULL && k < count; ++k) {
+    rlo__hash_bytes(hash, sharding->boxes[k].start, (size_t)sharding->boxes[k].rank * bytes);
+    rlo__hash_bytes(hash, sharding->boxes[k].limit, (size_t)sharding->boxes[k].rank * bytes);
+  }
+}
+
 rlo_status rlo_sharding_get_tiles(const rlo_sharding *sharding, rlo_sharding_tiles *out_tiles) {
   RLO_REQUIRE(sharding, out_tiles);
   if (sharding->kind != RLO_SHARDING_TILED) {

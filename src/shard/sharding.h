@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/hash.h"
 #include "relayout/sharding.h"
 
 struct rlo_sharding {
@@ -20,5 +21,8 @@ struct rlo_sharding {
   /** BOXES: one for each device. */
   rlo_box *boxes;
 };
+
+/** Adds what a sharding means: equal for two that give each device the same. */
+void rlo__sharding_hash(const rlo_sharding *sharding, rlo__hash *hash);
 
 #endif

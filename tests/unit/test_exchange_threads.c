@@ -334,6 +334,44 @@ RLO_TEST(test_exchange_threads__a_creation_that_fails_fails_on_all_ranks) {
   end_usual(&c, &net);
 }
 
+/* 16 boxes of an empty array of rank 16, of 10,000 characters, the last of which
+ * begins at `last`. */
+static void make_boxes(exchange_case *c, int last) {
+  char from[32 * 22] = "f32[0";
+  char boxes[16 * 16 * 44] = "{boxes=";
+  test_random random = {5};
+  for (int k = 0; k < 16; ++k) {
+    strcat(from, k < 15 ? ",1000000000000000000" : "]");
+    strcat(boxes, "[0:0");
+    for (int d = 1; d < 16; ++d) {
+      strcat(boxes, k == 15 && d == 15 && last ? ",1:1000000000000000000"
+                                               : ",0:1000000000000000000");
+    }
+    strcat(boxes, "]");
+  }
+  strcat(boxes, "}");
+  exchange_case_make(c, from, boxes, from, "{replicated}", NULL, 16, &random);
+}
+
+RLO_TEST(test_exchange_threads__long_plans_that_differ_in_the_end_fail) {
+  exchange_case c[2];
+  fake_net net;
+  make_boxes(&c[0], 0);
+  make_boxes(&c[1], 1);
+  fake_net_init(&net, 2, 9);
+  begin_ranks(&c[0], &net, 64, 2);
+  run_ranks(&net);
+  expect_all(&net, true, RLO_OK, "");
+  free_ranks(&net);
+  begin_ranks(&c[0], &net, 64, 2);
+  ranks[1].c = &c[1];
+  run_ranks(&net);
+  expect_all(&net, true, RLO_INVALID_ARGUMENT,
+             "rank 0: rank 1 has another plan, or other options, than this one");
+  exchange_case_deinit(&c[1]);
+  end_usual(&c[0], &net);
+}
+
 /* Whichever allocation fails, on whichever rank. */
 RLO_TEST(test_exchange_threads__memory_that_runs_out_fails_all_ranks) {
   exchange_case c;
