@@ -58,11 +58,11 @@ typedef struct rlo_mpi_link_options {
  * @param options  NULL: one device to a rank.
  * @param out_link  owned by the caller; rlo_mpi_link_release frees it. NULL on
  *                 failure.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, MPI_COMM_NULL, a negative
- *         number, another struct_size, options that differ between ranks, and
- *         while MPI is not initialised, or not any more; RLO_OUT_OF_RANGE for
- *         a rank that is none of the communicator; RLO_OUT_OF_MEMORY; RLO_IO
- *         for a failure of MPI.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, MPI_COMM_NULL, an
+ *         intercommunicator, a negative number, another struct_size, options
+ *         that differ between ranks, and while MPI is not initialised, or not
+ *         any more; RLO_OUT_OF_RANGE for a rank that is none of the
+ *         communicator; RLO_OUT_OF_MEMORY; RLO_IO for a failure of MPI.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_mpi_link_create(MPI_Comm comm,
                                                      const rlo_mpi_link_options *options,

@@ -419,6 +419,13 @@ rlo_status rlo_mpi_link_create(MPI_Comm comm, const rlo_mpi_link_options *option
   if (comm == MPI_COMM_NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "'comm' is MPI_COMM_NULL");
   }
+  int is_inter = 0;
+  TRY_MPI(MPI_Comm_test_inter, (comm, &is_inter));
+  if (is_inter) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'comm' is an intercommunicator, of two groups of ranks; one of a single "
+                    "group is needed, as MPI_Intercomm_merge makes it");
+  }
   MPI_Comm ours;
   TRY_MPI(MPI_Comm_dup, (comm, &ours));
   (void)MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);

@@ -369,6 +369,14 @@ static void check_refusals(MPI_Comm comm) {
   CHECK(rlo_mpi_link_create(comm, NULL, NULL) == RLO_INVALID_ARGUMENT, "NULL");
   check_failure(comm, rlo_mpi_link_create(MPI_COMM_NULL, NULL, &link), RLO_INVALID_ARGUMENT,
                 "'comm' is MPI_COMM_NULL");
+  MPI_Comm half;
+  MPI_Comm between;
+  MPI_Comm_split(comm, rank % 2, rank, &half);
+  MPI_Intercomm_create(half, 0, comm, 1 - rank % 2, 0, &between);
+  check_failure(comm, rlo_mpi_link_create(between, NULL, &link), RLO_INVALID_ARGUMENT,
+                "'comm' is an intercommunicator");
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
   options.devices_per_rank = rank == 1 ? -1 : 1;
   check_failure(comm, rlo_mpi_link_create(comm, &options, &link), RLO_INVALID_ARGUMENT,
                 "rank 1: -1 devices to a rank");
