@@ -128,8 +128,8 @@ static rlo_status add_cut(builder *b, const rlo__message *whole) {
   for (int64_t k = 0; get_part(box, cut, step, k, &part.piece.box); ++k) {
     RLO_TRY(
         rlo__array_reserve(&list->items, sizeof *list->items, list->count + 1, &list->capacity));
-    part.piece.bytes =
-        rlo__ceil_div(rlo__box_count(&part.piece.box) * b->exchange->plan->element_bits, 8);
+    part.piece.bytes = rlo__ceil_div(
+        rlo__mul_capped(rlo__box_count(&part.piece.box), b->exchange->plan->element_bits), 8);
     list->items[list->count++] = part;
   }
   return RLO_OK;

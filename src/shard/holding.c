@@ -13,7 +13,8 @@
 int64_t rlo__box_count(const rlo_box *box) {
   int64_t count = 1;
   for (int32_t d = 0; d < box->rank; ++d) {
-    count *= rlo__max(box->limit[d] - box->start[d], 0);
+    /* Of an empty array others than the one of 0 may be near 2^63. */
+    count = rlo__mul_capped(count, rlo__max(box->limit[d] - box->start[d], 0));
   }
   return count;
 }
@@ -71,22 +72,23 @@ static rlo_status group_boxes(rlo__holding *h) {
   const rlo_box **sorted = sort_boxes(h->sharding, &count);
   h->order = rlo__alloc_array(num_devices, sizeof *h->order);
   h->begins = rlo__alloc_array(num_devices + 1, sizeof *h->begins);
-  h->tile_of = rlo__alloc_array(num_devices, sizeof *h->tile_of);
+  h->holders = rlo__alloc_array(num_devices, sizeof *h->holders);
   h->grid_rank = 1;
   h->counts[0] = 0;
-  rlo_status status = sorted == NULL || h->order == NULL || h->begins == NULL || h->tile_of == NULL
+  rlo_status status = sorted == NULL || h->order == NULL || h->begins == NULL || h->holders == NULL
                           ? RLO_OUT_OF_MEMORY
                           : RLO_OK;
   if (status == RLO_OK) {
     for (int64_t k = 0; k < h->num_devices; ++k) {
-      h->tile_of[k] = -1;
+      h->holders[k].tile = -1;
     }
     for (int64_t k = 0; k < count; ++k) {
       if (k == 0 || rlo__box_compare(sorted[k - 1], sorted[k]) != 0) {
         h->begins[h->counts[0]++] = k;
       }
       h->order[k] = sorted[k] - h->sharding->boxes;
-      h->tile_of[h->order[k]] = h->counts[0] - 1;
+      h->holders[h->order[k]] =
+          (rlo__holder){.tile = h->counts[0] - 1, .copy = k - h->begins[h->counts[0] - 1]};
     }
     h->begins[h->counts[0]] = count;
   }
@@ -121,7 +123,7 @@ rlo_status rlo__holding_init(const rlo_sharding *sharding, const rlo_shape *shap
 void rlo__holding_deinit(rlo__holding *holding) {
   rlo__free(holding->order);
   rlo__free(holding->begins);
-  rlo__free(holding->tile_of);
+  rlo__free(holding->holders);
   *holding = (rlo__holding){0};
 }
 
@@ -184,12 +186,12 @@ static rlo__holder find_cell(const rlo__holding *h, int64_t cell) {
   return holder;
 }
 
-static rlo__holder find_box(const rlo__holding *h, int64_t device) {
-  rlo__holder holder = {.tile = h->tile_of[device]};
-  while (holder.tile >= 0 && h->order[h->begins[holder.tile] + holder.copy] != device) {
-    ++holder.copy;
+int64_t rlo__holding_count_tiles(const rlo__holding *h) {
+  int64_t count = 1;
+  for (int32_t d = 0; d < h->grid_rank; ++d) {
+    count *= h->counts[d];
   }
-  return holder;
+  return count;
 }
 
 rlo__holder rlo__holding_find(const rlo__holding *h, int64_t device) {
@@ -197,7 +199,7 @@ rlo__holder rlo__holding_find(const rlo__holding *h, int64_t device) {
     case RLO_SHARDING_TILED:
       return find_cell(h, h->sharding->cells[device]);
     case RLO_SHARDING_BOXES:
-      return find_box(h, device);
+      return h->holders[device];
     case RLO_SHARDING_MAXIMAL:
       return (rlo__holder){.tile = device == h->sharding->num_devices - 1 ? 0 : -1};
     case RLO_SHARDING_UNREDUCED:
@@ -248,6 +250,14 @@ void rlo__tile_walk_begin(rlo__tile_walk *walk, const rlo__holding *holding, con
     walk->last[d] = is_grid ? (box->limit[d] - 1) / holding->widths[d] : holding->counts[d] - 1;
     walk->next[d] = walk->first[d];
   }
+}
+
+int64_t rlo__tile_walk_count(const rlo__tile_walk *walk) {
+  int64_t count = walk->is_done ? 0 : 1;
+  for (int32_t d = 0; d < walk->holding->grid_rank; ++d) {
+    count *= walk->last[d] - walk->first[d] + 1;
+  }
+  return count;
 }
 
 /* Takes the next tile, which may not meet the box. */

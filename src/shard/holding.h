@@ -20,6 +20,14 @@ rlo_box rlo__box_intersect(const rlo_box *a, const rlo_box *b);
 
 /* ---------------------------------------------------------------- holdings */
 
+/** The place of a device in the tiles. */
+typedef struct rlo__holder {
+  /** -1: the device holds no tile. */
+  int64_t tile;
+  int64_t addend;
+  int64_t copy;
+} rlo__holder;
+
 /**
  * Who holds what of one array: its tiles, which are disjoint boxes, and the
  * devices of each. Where the devices of a tile hold summands, `addends` of them
@@ -36,20 +44,12 @@ typedef struct rlo__holding {
   int64_t widths[RLO_MAX_RANK];
   int64_t num_addends;
   /** BOXES: the devices, by box; where the devices of each distinct box begin,
-   *  and end with num_devices; the distinct box of each device. Owned. Empty
-   *  boxes are of no tile. */
+   *  and end with num_devices; the place of each device. Owned. Empty boxes
+   *  are of no tile. */
   int64_t *order;
   int64_t *begins;
-  int64_t *tile_of;
+  rlo__holder *holders;
 } rlo__holding;
-
-/** The place of a device in the tiles. */
-typedef struct rlo__holder {
-  /** -1: the device holds no tile. */
-  int64_t tile;
-  int64_t addend;
-  int64_t copy;
-} rlo__holder;
 
 /** A tile, as rlo__tile_walk finds it. */
 typedef struct rlo__held_tile {
@@ -77,6 +77,9 @@ RLO_NODISCARD rlo_status rlo__holding_init(const rlo_sharding *sharding, const r
 /** Frees what a holding owns. Legal on zeroed storage. */
 void rlo__holding_deinit(rlo__holding *holding);
 
+/** The number of tiles, empty ones included. */
+int64_t rlo__holding_count_tiles(const rlo__holding *holding);
+
 /** Finds a device's place. */
 rlo__holder rlo__holding_find(const rlo__holding *holding, int64_t device);
 
@@ -92,6 +95,9 @@ rlo_box rlo__holding_tile_box(const rlo__holding *holding, int64_t tile);
 
 /** Begins a walk over the tiles that `box` meets. */
 void rlo__tile_walk_begin(rlo__tile_walk *walk, const rlo__holding *holding, const rlo_box *box);
+
+/** The number of tiles that a walk which has just begun looks at. */
+int64_t rlo__tile_walk_count(const rlo__tile_walk *walk);
 
 /** Finds the next tile; false after the last one. */
 bool rlo__tile_walk_next(rlo__tile_walk *walk, rlo__held_tile *out_tile);

@@ -144,6 +144,11 @@ static rlo_redistribution_piece make_piece(const rlo_redistribution *plan, int64
   };
 }
 
+static bool holds(const rlo_redistribution *plan, int64_t device, int64_t tile, int64_t addend) {
+  rlo__holder held = rlo__holding_find(&plan->source, device);
+  return held.tile == tile && held.addend == addend;
+}
+
 /* The devices whose destinations meet a tile of the source, in their order. */
 static void begin_receivers(const rlo_redistribution *plan, int64_t source_tile,
                             rlo__tile_walk *walk) {
@@ -189,7 +194,6 @@ rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan, int
   if (receiver.tile < 0) {
     return RLO_OK;
   }
-  rlo__holder held = rlo__holding_find(&plan->source, device);
   rlo_box target = rlo__holding_tile_box(&plan->destination, receiver.tile);
   rlo_box needed = turn(plan, true, &target);
   rlo__tile_walk walk;
@@ -198,8 +202,9 @@ rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan, int
   while (rlo__tile_walk_next(&walk, &tile)) {
     rlo_box box = turn(plan, false, &tile.box);
     for (int64_t addend = 0; addend < plan->source.num_addends; ++addend) {
-      bool is_held = held.tile == tile.tile && held.addend == addend;
-      int64_t peer = is_held ? device : find_sender(plan, &tile, addend, &receiver);
+      int64_t peer = holds(plan, device, tile.tile, addend)
+                         ? device
+                         : find_sender(plan, &tile, addend, &receiver);
       rlo_redistribution_piece piece = make_piece(plan, peer, addend, &box);
       RLO_TRY(fn(payload, &piece));
     }
@@ -223,8 +228,7 @@ rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan, int64_
   while (rlo__tile_walk_next(&walk, &tile)) {
     for (int64_t copy = 0; copy < tile.num_copies; ++copy) {
       int64_t receiver = rlo__holding_device(&plan->destination, tile.tile, 0, copy);
-      rlo__holder held = rlo__holding_find(&plan->source, receiver);
-      bool is_held = held.tile == sender.tile && held.addend == sender.addend;
+      bool is_held = holds(plan, receiver, sender.tile, sender.addend);
       if (is_held ? receiver == device : position % num_copies == sender.copy) {
         rlo_redistribution_piece piece = make_piece(plan, receiver, sender.addend, &tile.box);
         RLO_TRY(fn(payload, &piece));
@@ -237,29 +241,116 @@ rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan, int64_
 
 /* -------------------------------------------------------------------- cost */
 
+/* Pairs of tiles are counted one by one, and so are messages where new rounds
+ * may be among theirs: in seconds. */
+#define MAX_COUNTED (INT64_C(1) << 30)
+
 typedef struct tally {
+  const rlo_redistribution *plan;
   rlo_redistribution_cost *cost;
-  int64_t device;
-  int64_t received;
-  int64_t num_devices;
-  /* The bytes that each device sends; the rounds in which somebody sends. */
-  int64_t *sent;
+  int64_t num_counted;
+  /* What each tile of the destination receives, or keeps, and how many of its
+   * holders have the addend at hand. */
+  int64_t *received, *num_held;
+  /* What the copies of the addend send beyond those before them. */
+  int64_t *steps;
+  /* The rounds in which somebody sends; how many there can be. */
   bool *has_messages;
+  int64_t most_rounds;
 } tally;
 
 int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count) {
   bool is_power_of_two = (count & (count - 1)) == 0;
-  return is_power_of_two ? a ^ b : (a + b) % count;
+  return is_power_of_two ? a ^ b : a + b - (a + b < count ? 0 : count);
 }
 
-static rlo_status count_piece(void *payload, const rlo_redistribution_piece *piece) {
-  tally *t = payload;
-  if (piece->peer != t->device) {
-    ++t->cost->num_messages;
-    t->cost->largest_message_bytes = rlo__max(t->cost->largest_message_bytes, piece->bytes);
-    t->received = rlo__add_capped(t->received, piece->bytes);
-    t->sent[piece->peer] = rlo__add_capped(t->sent[piece->peer], piece->bytes);
-    t->has_messages[rlo__redistribution_round(piece->peer, t->device, t->num_devices)] = true;
+/* The pairs of tiles that meet, of all addends. */
+static rlo_status check_pairs(const rlo_redistribution *plan) {
+  int64_t pairs = 0;
+  for (int64_t tile = 0; tile < rlo__holding_count_tiles(&plan->source); ++tile) {
+    rlo__tile_walk walk;
+    begin_receivers(plan, tile, &walk);
+    pairs = rlo__add_capped(pairs,
+                            rlo__mul_capped(rlo__tile_walk_count(&walk), plan->source.num_addends));
+  }
+  return pairs <= MAX_COUNTED
+             ? RLO_OK
+             : RLO_FAIL(RLO_UNSUPPORTED,
+                        "%" PRId64 " pairs of tiles meet, and the cost of at most %" PRId64
+                        " is counted",
+                        pairs, MAX_COUNTED);
+}
+
+/* Notes the rounds of the messages from an addend of a tile to the holders of
+ * another one: the first is sent by copy `next`. */
+static rlo_status note_rounds(tally *t, int64_t from, int64_t addend, const rlo__held_tile *to,
+                              int64_t next) {
+  const rlo_redistribution *plan = t->plan;
+  const int64_t num_copies = rlo__holding_count_copies(&plan->source, from);
+  for (int64_t k = 0; k < to->num_copies && t->cost->num_rounds < t->most_rounds; ++k) {
+    int64_t receiver = rlo__holding_device(&plan->destination, to->tile, 0, k);
+    if (++t->num_counted > MAX_COUNTED) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "the rounds of more than %" PRId64 " messages are not counted", MAX_COUNTED);
+    }
+    if (t->num_held[to->tile] > 0 && holds(plan, receiver, from, addend)) {
+      continue;
+    }
+    int64_t sender = rlo__holding_device(&plan->source, from, addend, next);
+    bool *has_message =
+        &t->has_messages[rlo__redistribution_round(sender, receiver, plan->num_devices)];
+    t->cost->num_rounds += *has_message ? 0 : 1;
+    *has_message = true;
+    next = next + 1 == num_copies ? 0 : next + 1;
+  }
+  return RLO_OK;
+}
+
+/* Adds `count` messages, which the copies send in turns, from `next` on. */
+static void add_messages(tally *t, int64_t bytes, int64_t count, int64_t next, int64_t num_copies) {
+  rlo_redistribution_cost *cost = t->cost;
+  int64_t end = next + count % num_copies;
+  cost->num_messages = rlo__add_capped(cost->num_messages, count);
+  cost->bytes_sent = rlo__add_capped(cost->bytes_sent, rlo__mul_capped(bytes, count));
+  cost->largest_message_bytes =
+      count == 0 ? cost->largest_message_bytes : rlo__max(cost->largest_message_bytes, bytes);
+  /* Where bytes_sent fits, so do these. */
+  if (cost->bytes_sent < INT64_MAX) {
+    t->steps[0] += bytes * (count / num_copies + (end > num_copies));
+    t->steps[next] += bytes;
+    t->steps[end - (end > num_copies ? num_copies : 0)] -= bytes;
+  }
+}
+
+/* Counts what the holders of an addend of a tile send. */
+static rlo_status measure_addend(tally *t, int64_t from, int64_t addend) {
+  const rlo_redistribution *plan = t->plan;
+  const int64_t num_copies = rlo__holding_count_copies(&plan->source, from);
+  for (int64_t k = 0; k < num_copies; ++k) {
+    int64_t device = rlo__holding_device(&plan->source, from, addend, k);
+    int64_t to = rlo__holding_find(&plan->destination, device).tile;
+    t->steps[k] = 0;
+    t->num_held[rlo__max(to, 0)] += to >= 0 ? 1 : 0;
+  }
+  t->steps[num_copies] = 0;
+  rlo__tile_walk walk;
+  rlo__held_tile to;
+  int64_t next = 0;
+  begin_receivers(plan, from, &walk);
+  while (rlo__tile_walk_next(&walk, &to)) {
+    const int64_t bytes = bytes_of(plan, rlo__box_count(&to.box));
+    const int64_t count = to.num_copies - t->num_held[to.tile];
+    t->received[to.tile] = rlo__add_capped(t->received[to.tile], bytes);
+    add_messages(t, bytes, count, next, num_copies);
+    RLO_TRY(note_rounds(t, from, addend, &to, next));
+    next = (next + count) % num_copies;
+  }
+  int64_t sent = 0;
+  for (int64_t k = 0; k < num_copies; ++k) {
+    int64_t device = rlo__holding_device(&plan->source, from, addend, k);
+    sent += t->steps[k];
+    t->cost->most_bytes_sent = rlo__max(t->cost->most_bytes_sent, sent);
+    t->num_held[rlo__max(rlo__holding_find(&plan->destination, device).tile, 0)] = 0;
   }
   return RLO_OK;
 }
@@ -283,29 +374,49 @@ static int64_t count_kept(const rlo_redistribution *plan, int64_t source_tile,
   return rlo__box_count(&kept);
 }
 
-static rlo_status measure_device(const rlo_redistribution *plan, tally *t) {
+static void measure_device(tally *t, int64_t device) {
+  const rlo_redistribution *plan = t->plan;
   rlo_redistribution_cost *cost = t->cost;
-  int64_t from = rlo__holding_find(&plan->source, t->device).tile;
-  int64_t to = rlo__holding_find(&plan->destination, t->device).tile;
+  int64_t from = rlo__holding_find(&plan->source, device).tile;
+  int64_t to = rlo__holding_find(&plan->destination, device).tile;
   int64_t addends = plan->source.num_addends;
   int64_t held = count_held(&plan->source, from);
   int64_t needed = count_held(&plan->destination, to);
+  int64_t kept = count_kept(plan, from, to);
+  int64_t received = to < 0 ? 0 : t->received[to] - bytes_of(plan, kept);
   int64_t whole = 1;
   for (int32_t d = 0; d < plan->rank; ++d) {
-    whole *= plan->destination.dims[d];
+    whole = rlo__mul_capped(whole, plan->destination.dims[d]);
   }
-  t->received = 0;
-  RLO_TRY(rlo_redistribution_visit_receives(plan, t->device, count_piece, t));
-  cost->most_bytes_received = rlo__max(cost->most_bytes_received, t->received);
-  cost->bytes_sent = rlo__add_capped(cost->bytes_sent, t->received);
-  cost->least_bytes_sent = rlo__add_capped(
-      cost->least_bytes_sent,
-      bytes_of(plan, rlo__mul_capped(needed, addends) - count_kept(plan, from, to)));
+  cost->most_bytes_received = rlo__max(cost->most_bytes_received, received);
+  cost->least_bytes_sent = rlo__add_capped(cost->least_bytes_sent,
+                                           bytes_of(plan, rlo__mul_capped(needed, addends) - kept));
   cost->most_bytes_resident = rlo__max(
       cost->most_bytes_resident, rlo__add_capped(bytes_of(plan, held), bytes_of(plan, needed)));
   cost->replicate_bytes_sent = rlo__add_capped(
       cost->replicate_bytes_sent, bytes_of(plan, rlo__mul_capped(whole, addends) - held));
   cost->replicate_bytes_resident = bytes_of(plan, whole);
+}
+
+static rlo_status measure(tally *t) {
+  const size_t count = (size_t)t->plan->num_devices;
+  const int64_t num_tiles = rlo__holding_count_tiles(&t->plan->source);
+  RLO_TRY(check_pairs(t->plan));
+  t->received = rlo__alloc_array(count, sizeof *t->received);
+  t->num_held = rlo__alloc_array(count, sizeof *t->num_held);
+  t->steps = rlo__alloc_array(count + 1, sizeof *t->steps);
+  t->has_messages = rlo__alloc_array(count, sizeof *t->has_messages);
+  if (t->received == NULL || t->num_held == NULL || t->steps == NULL || t->has_messages == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int64_t tile = 0; tile < num_tiles; ++tile) {
+    for (int64_t addend = 0; addend < t->plan->source.num_addends; ++addend) {
+      RLO_TRY(measure_addend(t, tile, addend));
+    }
+  }
+  for (int64_t device = 0; device < t->plan->num_devices; ++device) {
+    measure_device(t, device);
+  }
   return RLO_OK;
 }
 
@@ -313,19 +424,13 @@ rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
                                       rlo_redistribution_cost *out_cost) {
   RLO_REQUIRE(plan, out_cost);
   rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
-  tally t = {.cost = &cost, .num_devices = plan->num_devices};
-  size_t num_devices = (size_t)plan->num_devices;
-  t.sent = rlo__alloc_array(num_devices, sizeof *t.sent);
-  t.has_messages = rlo__alloc_array(num_devices, sizeof *t.has_messages);
-  rlo_status status = t.sent == NULL || t.has_messages == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
-  for (; t.device < plan->num_devices && status == RLO_OK; ++t.device) {
-    status = measure_device(plan, &t);
-  }
-  for (int64_t k = 0; k < plan->num_devices && status == RLO_OK; ++k) {
-    cost.most_bytes_sent = rlo__max(cost.most_bytes_sent, t.sent[k]);
-    cost.num_rounds += t.has_messages[k] ? 1 : 0;
-  }
-  rlo__free(t.sent);
+  const int64_t count = plan->num_devices;
+  /* Among a power of two of them, nobody is another one's partner in round 0. */
+  tally t = {.plan = plan, .cost = &cost, .most_rounds = count - ((count & (count - 1)) == 0)};
+  rlo_status status = measure(&t);
+  rlo__free(t.received);
+  rlo__free(t.num_held);
+  rlo__free(t.steps);
   rlo__free(t.has_messages);
   RLO_TRY(status);
   if (cost.bytes_sent == INT64_MAX || cost.replicate_bytes_sent == INT64_MAX) {

@@ -80,7 +80,7 @@ static rlo_status check_distinct_boxes(const rlo__holding *h) {
   }
   int64_t num_elements = 1;
   for (int32_t d = 0; d < h->rank; ++d) {
-    num_elements *= h->dims[d];
+    num_elements = rlo__mul_capped(num_elements, h->dims[d]);
   }
   if (num_held != num_elements) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

@@ -7,6 +7,7 @@
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "relayout/xla/layout_util.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"
 #include "support/suite.h"
@@ -66,7 +67,29 @@ static const struct {
     {"f32[8]", "{unreduced}", "f32[8]", "{devices=[2]<=[2]}", 2, 32, 16, 48},
     {"f32[0]", "{devices=[2]<=[2]}", "f32[0]", "{replicated}", 0, 0, 0, 0},
     {"f32[]", "{maximal device=1}", "f32[]", "{replicated}", 1, 4, 4, 8},
+    /* Products that only the last dimension makes 0. */
+    {"f32[4611686018427387904,4,0]", "{boxes=[0:4611686018427387904,0:4,0:0]}",
+     "f32[4611686018427387904,4,0]", "{replicated}", 0, 0, 0, 0},
+    /* Many devices, and as many as there may be. */
+    {"f32[1048576]", "{devices=[1048576]<=[1048576]}", "f32[1048576]", "{replicated}",
+     1099510579200, 4398042316800, 4194300, 4194308},
+    {"f32[256,256]", "{devices=[256,256]<=[256,256]T(1,0)}", "f32[256,256]",
+     "{devices=[256,1,256]<=[256,256]T(1,0) last_tile_dim_replicate}", 16711680, 66846720, 1020,
+     1028},
+    {"f32[1048576]", "{devices=[1024,1024]<=[1048576] last_tile_dim_replicate}", "f32[1048576]",
+     "{devices=[1024,1024]<=[1024,1024]T(1,0) last_tile_dim_replicate}", 1047552, 4290772992, 4096,
+     8192},
 };
+
+RLO_TEST(test_redistribution__costs_beyond_count_are_refused) {
+  rlo_redistribution *plan =
+      plan_of("u8[1048576,1048576]", "{devices=[1048576,1]<=[1048576]}", "u8[1048576,1048576]",
+              "{devices=[1,1048576]<=[1048576]}", NULL, 0);
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
+  expect_refusal_with(rlo_redistribution_measure(plan, &cost), RLO_UNSUPPORTED,
+                      "1099511627776 pairs of tiles meet, and the cost of at most 1073741824");
+  rlo_redistribution_release(plan);
+}
 
 RLO_TABLE_TEST(test_redistribution__known_counts, known) {
   rlo_redistribution *plan = plan_of(known[_i].from, known[_i].from_sharding, known[_i].to,
