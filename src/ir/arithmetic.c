@@ -375,6 +375,15 @@ void rlo__arithmetic_convert(rlo_dtype src_type, rlo_dtype dst_type, const uint8
   convert(src_type, dst_type, false, in, out);
 }
 
+float rlo__arithmetic_f32(double number) {
+  uint8_t unit[16] = {0};
+  float narrow;
+  memcpy(unit, &number, sizeof number);
+  rlo__arithmetic_convert(RLO_DTYPE_F64, RLO_DTYPE_F32, unit, unit);
+  memcpy(&narrow, unit, sizeof narrow);
+  return narrow;
+}
+
 /* ------------------------------------------------------------------- cells */
 
 void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {

@@ -4,7 +4,9 @@
 
 #include "relayout/problem.h"
 
-/** The rules of rlo_arithmetic on the host, one value at a time. */
+/** The rules of rlo_arithmetic on the host, one value at a time. Conversions are
+ * integer arithmetic; combiners compute in C's default floating-point mode, which
+ * their caller sets. */
 
 /** The type of the computation. */
 typedef enum rlo__compute {
@@ -35,6 +37,10 @@ bool rlo__arithmetic_is_addable(rlo_dtype dtype);
  * valid; dst_type has a zero. `in` and `out` may be the same. */
 void rlo__arithmetic_convert(rlo_dtype src_type, rlo_dtype dst_type, const uint8_t in[16],
                              uint8_t out[16]);
+
+/** A number rounded to f32 as the rules say, in any floating-point mode of the
+ * caller. */
+float rlo__arithmetic_f32(double number);
 
 typedef union rlo__number {
   uint64_t integer;

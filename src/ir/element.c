@@ -30,8 +30,19 @@ const rlo__element_info *rlo__element_info_of(rlo_element_op op) {
   return is_known ? &elements[number] : NULL;
 }
 
+/** The bits of a number, with 0 for -0. */
+static uint64_t bits_of(double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return bits << 1 == 0 ? 0 : bits;
+}
+
 bool rlo__factor_equal(double a, double b) {
-  return a <= b && a >= b;
+  return !isnan(a) && bits_of(a) == bits_of(b);
+}
+
+double rlo__factor_normal(double number) {
+  return bits_of(number) == 0 ? 0.0 : number;
 }
 
 int64_t rlo__element_integer(double number) {
@@ -84,7 +95,7 @@ void rlo__arithmetic_tidy(rlo_arithmetic *a) {
     const rlo__element_info *info = rlo__element_info_of(step.op);
     for (int32_t n = 0; n < 2; ++n) {
       bool has_number = info != NULL && info->numbers[n] != NULL;
-      step.numbers[n] = has_number ? step.numbers[n] + 0.0 : 0.0;
+      step.numbers[n] = has_number ? rlo__factor_normal(step.numbers[n]) : 0.0;
     }
     if (!rlo__element_is_idle(&step)) {
       a->steps[count++] = step;

@@ -6,9 +6,12 @@
 
 /** The list of element-wise steps of rlo_arithmetic. */
 
-/** Tells if two factors are equal: -0 equals 0, NaN equals nothing. Compares by
- * order, because compilers warn about == between floats. */
+/** Tells if two factors are equal: -0 equals 0, NaN equals nothing. Compares
+ * bits, for a caller's floating-point mode may take denormals for 0. */
 bool rlo__factor_equal(double a, double b);
+
+/** The number, or 0 for -0. */
+double rlo__factor_normal(double number);
 
 /** The part of a step in the adjoint. */
 typedef enum rlo__element_adjoint {

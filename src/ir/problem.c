@@ -137,7 +137,7 @@ static void hash_form(rlo__hash *hash, const rlo_problem *problem, const rlo_for
 }
 
 static void hash_factor(rlo__hash *hash, double factor) {
-  double positive_zero = factor + 0.0;
+  double positive_zero = rlo__factor_normal(factor);
   uint64_t bits;
   memcpy(&bits, &positive_zero, sizeof bits);
   rlo__hash_u64(hash, bits);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fenv.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -245,6 +246,10 @@ static rlo_status run_canonical(const rlo_problem *problem, const uint8_t *src,
     return RLO_OUT_OF_MEMORY;
   }
   *canonical = *problem;
+  /* The caller may round otherwise, or flush denormals. */
+  fenv_t mode;
+  fegetenv(&mode);
+  fesetenv(FE_DFL_ENV);
   rlo_status status = rlo_problem_canonicalize(canonical, 0, NULL, NULL);
   if (status == RLO_OK && !rlo_problem_is_empty(canonical)) {
     point p;
@@ -253,6 +258,7 @@ static rlo_status run_canonical(const rlo_problem *problem, const uint8_t *src,
     p.indices = indices;
     status = run_combining(&p, src, dst);
   }
+  fesetenv(&mode);
   rlo__free(canonical);
   return status;
 }

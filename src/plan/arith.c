@@ -212,7 +212,7 @@ static int64_t number_bits(rlo__compute compute, double factor) {
   if (compute == RLO__COMPUTE_INTEGER) {
     bits = rlo__element_integer(factor);
   } else if (compute == RLO__COMPUTE_F32) {
-    float narrow = (float)factor;
+    float narrow = rlo__arithmetic_f32(factor);
     uint32_t narrow_bits;
     memcpy(&narrow_bits, &narrow, sizeof narrow);
     bits = (int64_t)narrow_bits;

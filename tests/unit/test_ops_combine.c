@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -478,4 +479,88 @@ RLO_TEST(test_ops_combine__the_text_tells_what_is_computed) {
   rlo_problem_format(&problem, text, sizeof text);
   ck_assert_ptr_nonnull(
       strstr(text, "cell = bf16(2 * src + 0.5 * cell), src of f32, dst unit 16 bits"));
+}
+
+/* ------------------------------------------- the caller's floating-point mode */
+
+enum { NUM_VALUES = 3000 };
+
+/** What a thread may have set: how it rounds, and flags of MXCSR. */
+static const struct {
+  int rounding;
+  uint32_t flags;
+} modes[] = {
+    {FE_UPWARD, 0},         {FE_DOWNWARD, 0},
+    {FE_TOWARDZERO, 0},     {FE_TONEAREST, 0x8000}, /* denormal results become 0 */
+    {FE_TONEAREST, 0x0040},                         /* denormal operands are 0 */
+};
+
+static uint32_t exchange_flags(uint32_t flags) {
+#if defined __x86_64__
+  const uint32_t before = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr((before & ~UINT32_C(0x8040)) | flags);
+  return before & UINT32_C(0x8040);
+#else
+  (void)flags;
+  return 0;
+#endif
+}
+
+/** Numbers near the least normal one, of both signs. */
+static void fill_with_tiny(float x[NUM_VALUES]) {
+  for (uint32_t n = 0; n < NUM_VALUES; ++n) {
+    const uint32_t bits = n % 2 << 31 | (0x00700000 + n * 2654435761 % 0x00200000);
+    memcpy(&x[n], &bits, sizeof bits);
+  }
+}
+
+typedef struct computed {
+  float total;
+  float scaled[NUM_VALUES];
+  double kept;
+} computed;
+
+static void compute_all(const float *x, computed *out) {
+  begin(RLO_DTYPE_F32, DIMS(NUM_VALUES), 1);
+  expect_ok(rlo_chain_sum(chain, ENTRIES(0), 1, false));
+  run(x, &out->total);
+  teardown();
+  setup();
+  rlo_shape vector = shape_of(RLO_DTYPE_F32, DIMS(NUM_VALUES), 1);
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.alpha = 0.1;
+  options.beta = 1.0;
+  memcpy(out->scaled, x, sizeof out->scaled);
+  expect_ok(rlo_relayout_combine(&vector, &vector, NULL, &options, &problem));
+  expect_ok(rlo_run_host(&problem, x, NULL, out->scaled, 3));
+  /* A factor that is denormal is no 0. */
+  const double zero = 0.0;
+  rlo_shape scalar = shape_of(RLO_DTYPE_F64, NULL, 0);
+  options = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
+  options.beta = 0x1p-1060;
+  out->kept = 0x1p1000;
+  expect_ok(rlo_relayout_combine(&scalar, &scalar, NULL, &options, &problem));
+  expect_ok(rlo_problem_run_host(&problem, &zero, &out->kept));
+}
+
+RLO_TABLE_TEST(test_ops_combine__the_mode_of_the_caller_changes_nothing, modes) {
+  static float x[NUM_VALUES];
+  static computed wanted;
+  static computed got;
+  fill_with_tiny(x);
+  compute_all(x, &wanted);
+  ck_assert(wanted.kept >= 0x1p-60 && wanted.kept <= 0x1p-60);
+  ck_assert_int_eq(fesetround(modes[_i].rounding), 0);
+  exchange_flags(modes[_i].flags);
+  compute_all(x, &got);
+  /* The caller finds all as it was. */
+  const int rounding = fegetround();
+  const uint32_t flags = exchange_flags(0);
+  fesetround(FE_TONEAREST);
+  ck_assert_int_eq(rounding, modes[_i].rounding);
+#if defined __x86_64__
+  ck_assert_uint_eq(flags, modes[_i].flags);
+#endif
+  (void)flags;
+  ck_assert_mem_eq(&got, &wanted, sizeof got);
 }

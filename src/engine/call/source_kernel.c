@@ -8,6 +8,7 @@
 #include "engine/call/kernel_call.h"
 #include "engine/memory/backend_instance.h"
 #include "engine/registry/registry.h"
+#include "ir/arithmetic.h"
 #include "move/memory.h"
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
@@ -130,7 +131,7 @@ static rlo_status set_attribute(draft *d, const rlo_source_argument *argument, i
     return set_value(d, index, RLO__PARAMETER_DOUBLE, &real, sizeof real);
   }
   const cl_int narrow_integer = (cl_int)integer;
-  const cl_float narrow = (cl_float)real;
+  const cl_float narrow = rlo__arithmetic_f32(real);
   if (narrow_integer != integer || (isfinite(real) && !isfinite(narrow))) {
     return argument->kind == RLO_SOURCE_INT
                ? RLO_FAIL(RLO_OUT_OF_RANGE, "kernel '%s': attribute '%s' is %lld, beyond an int",

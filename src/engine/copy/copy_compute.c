@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/copy/copy_op.h"
@@ -78,11 +80,14 @@ static scale_factor split_integer(uint64_t integer, rlo_dtype dtype) {
  * in. */
 static double round_integer(const rlo__attribute_number *integer, rlo_dtype dtype) {
   const rlo_arithmetic arithmetic = {.src_type = dtype, .dst_type = dtype};
-  const bool is_signed = integer->type == RLO_DTYPE_S64;
-  if (rlo__arithmetic_compute(&arithmetic) == RLO__COMPUTE_F64) {
-    return is_signed ? (double)integer->value.i64 : (double)integer->value.u64;
-  }
-  return is_signed ? (double)(float)integer->value.i64 : (double)(float)integer->value.u64;
+  const rlo_dtype computed = rlo__arithmetic_sum_type(&arithmetic);
+  uint8_t unit[16] = {0};
+  double rounded;
+  memcpy(unit, &integer->value, sizeof integer->value);
+  rlo__arithmetic_convert(integer->type, computed, unit, unit);
+  rlo__arithmetic_convert(computed, RLO_DTYPE_F64, unit, unit);
+  memcpy(&rounded, unit, sizeof rounded);
+  return rounded;
 }
 
 static rlo_status get_factor(const rlo_attributes *attributes, rlo_dtype dtype,
