@@ -25,6 +25,9 @@ enum {
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = rlo__geometry_of(query);
+  if (query->device->device_class == RLO_DEVICE_CLASS_GPU) {
+    return RLO__REFUSE(why, "a work-item keeps lists of up to 120 KiB, which is for CPUs alone");
+  }
   if (problem->num_axes > RLO__GRID_MAX_AXES || (problem->num_axes > 8 && !g.fits_32_bits)) {
     return RLO__REFUSE(why, "it has %d axes", problem->num_axes);
   }

@@ -190,3 +190,18 @@ RLO_TEST(test_family_packed__refuses_guards) {
   expect_refusal_with(test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
                       RLO_UNSUPPORTED, "guards");
 }
+
+/* It wrote wrong bytes on a GPU, where it can only be forced. */
+RLO_TEST(test_family_packed__refuses_gpus) {
+  const rlo_device_info device = test_plan_gpu();
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  test_plan_lower("f64[5,7,40]", "f64[7,5,40]", "1,0,2", &problem);
+  options.device_class = RLO_DEVICE_CLASS_CPU;
+  expect_ok(test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch));
+  ck_assert_str_eq(choice.family->name, "rows");
+  options.family = "packed";
+  expect_refusal(test_plan_choose(&problem, &device, &options, 0, 0, &choice, &launch),
+                 RLO_UNSUPPORTED,
+                 "family packed refuses the problem: a work-item keeps lists of up to 120 KiB, "
+                 "which is for CPUs alone");
+}
