@@ -22,7 +22,8 @@ RLO_BEGIN_DECLS
 
 /** Devices that can be reached here, by DLPack's numbers. */
 typedef enum rlo_dlpack_device {
-  /** `data` points to memory of the host. */
+  /** `data` points to memory of the host. So is described what CUDA or ROCm has
+   *  pinned and what CUDA manages (kDLCUDAHost, kDLROCMHost, kDLCUDAManaged). */
   RLO_DLPACK_CPU = 1,
   /** `data` is a cl_mem. */
   RLO_DLPACK_OPENCL = 4
@@ -35,7 +36,8 @@ typedef struct rlo_dlpack_view {
   size_t struct_size;
   rlo_shape shape;
   rlo_dlpack_device device;
-  /** DLPack's device_id, carried. */
+  /** DLPack's device_id, carried; 0 for memory that CUDA or ROCm pinned or
+   *  manages. */
   int32_t device_id;
   /** Pointer or cl_mem, borrowed; NULL only without elements. */
   void *data;

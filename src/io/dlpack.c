@@ -51,6 +51,10 @@ struct DLManagedTensorVersioned {
 
 enum { MAJOR = 1, MINOR = 1 };
 
+/** DLPack's devices whose memory the host reaches by its address: pinned by CUDA
+ *  and by ROCm, and managed by CUDA. */
+enum { CUDA_HOST = 3, ROCM_HOST = 11, CUDA_MANAGED = 13 };
+
 /* ------------------------------------------------------------ both directions
  */
 
@@ -165,6 +169,11 @@ rlo_status rlo_dlpack_view_tensor(const void *dl_tensor, uint64_t flags, int64_t
   /* Their struct, read as ours: a copy offends no rule of aliasing. */
   rlo__dl_tensor tensor;
   memcpy(&tensor, dl_tensor, sizeof tensor);
+  if (tensor.device_type == CUDA_HOST || tensor.device_type == ROCM_HOST ||
+      tensor.device_type == CUDA_MANAGED) {
+    tensor.device_type = RLO_DLPACK_CPU;
+    tensor.device_id = 0;
+  }
   RLO_TRY(check_device(tensor.device_type, RLO_UNSUPPORTED));
   rlo_dtype dtype = RLO_DTYPE_INVALID;
   RLO_TRY(find_dtype(&tensor, &dtype));

@@ -3,6 +3,7 @@
 
 #include "relayout/dlpack.h"
 #include "support/dlpack_tensor.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 
@@ -70,6 +71,24 @@ RLO_TABLE_TEST(test_dlpack__views_tensors, views) {
   ck_assert_int_eq(view.device, RLO_DLPACK_CPU);
   ck_assert_ptr_eq(view.data, test_dlpack_memory);
   ck_assert(!view.is_read_only);
+}
+
+/* Pinned by CUDA and by ROCm, managed by CUDA: the host reads it where it is. */
+RLO_TEST(test_dlpack__takes_memory_of_other_drivers_for_the_hosts) {
+  static const int devices[] = {3, 11, 13};
+  int64_t dims[] = {2, 3};
+  int64_t strides[] = {-3, 1};
+  for (size_t n = 0; n < sizeof devices / sizeof devices[0]; ++n) {
+    DLTensor tensor = test_dlpack_tensor((DLDataType){kDLFloat, 32, 1}, dims, strides, 2);
+    memcpy(&tensor.device.device_type, &devices[n], sizeof devices[n]);
+    tensor.device.device_id = 1;
+    rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
+    expect_ok(rlo_dlpack_view_tensor(&tensor, 0, RLO_AVAILABLE_UNKNOWN, &view));
+    ck_assert_int_eq(view.device, RLO_DLPACK_CPU);
+    ck_assert_int_eq(view.device_id, 0);
+    ck_assert_int_eq(view.offset_bytes, -12);
+    ck_assert_ptr_eq(view.data, test_dlpack_memory);
+  }
 }
 
 /* Each breaks one thing of a good tensor, f32[2,3]. */
