@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* MAP_ANONYMOUS is not part of POSIX 2008. */
+#define _DEFAULT_SOURCE
 #include "base/alloc.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/status.h"
 
@@ -93,6 +96,25 @@ void rlo__free(void *memory) {
   if (memory != NULL) {
     atomic_fetch_sub_explicit(&live_count, 1, memory_order_relaxed);
     free(memory);
+  }
+}
+
+void *rlo__alloc_pages(size_t bytes) {
+  bytes = bytes == 0 ? 1 : bytes;
+  void *pages = is_refused()
+                    ? MAP_FAILED
+                    : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) {
+    return record_failure(bytes, 1);
+  }
+  atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
+  return pages;
+}
+
+void rlo__free_pages(void *pages, size_t bytes) {
+  if (pages != NULL) {
+    atomic_fetch_sub_explicit(&live_count, 1, memory_order_relaxed);
+    (void)munmap(pages, bytes == 0 ? 1 : bytes);
   }
 }
 

@@ -51,6 +51,13 @@ RLO_NODISCARD char *rlo__alloc_string(const char *text);
 /** Frees memory; NULL is legal. */
 void rlo__free(void *memory);
 
+/** Allocates zeroed pages of the system's, at least one: for memory that is large and
+ *  that the system has back when it is freed, whatever other threads do. */
+RLO_NODISCARD void *rlo__alloc_pages(size_t bytes);
+
+/** Frees pages of the same size; NULL is legal. */
+void rlo__free_pages(void *pages, size_t bytes);
+
 /**
  * Ensures that a growing array has room for `count` elements: doubles its
  * capacity until it has. New elements are zero.

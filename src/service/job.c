@@ -16,18 +16,16 @@
 
 /* Takes all staging memory at once: two jobs never wait for each other's. */
 static rlo_status allocate_staging(rlo_job *job) {
-  const bool is_huge = job->plan.host_bytes >= rlo__thresholds.service_huge_page_bytes;
-  int64_t alignment = is_huge ? 4096 : RLO__STAGING_ALIGNMENT;
-  job->memory = rlo__alloc((size_t)(job->plan.host_bytes + alignment));
-  if (job->memory == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  const size_t bytes = (size_t)job->plan.host_bytes;
+  job->staging = rlo__alloc_pages(bytes);
+  if (job->staging == NULL) {
+    return RLO_FAIL(RLO_OUT_OF_MEMORY,
+                    "the host has no memory for %" PRId64 " bytes of staging memory",
+                    job->plan.host_bytes);
   }
-  uintptr_t address = (uintptr_t)job->memory;
-  job->staging = job->memory + (size_t)(alignment - 1) -
-                 (address + (size_t)(alignment - 1)) % (size_t)alignment;
-  if (is_huge) {
+  if (job->plan.host_bytes >= rlo__thresholds.service_huge_page_bytes) {
     /* A hint: its failure costs time only. */
-    (void)madvise(job->staging, (size_t)job->plan.host_bytes, MADV_HUGEPAGE);
+    (void)madvise(job->staging, bytes, MADV_HUGEPAGE);
   }
   return RLO_OK;
 }
@@ -96,8 +94,8 @@ static void release_parts(rlo_job *job) {
   job->pipeline = NULL;
   rlo__journal_release(job->journal);
   job->journal = NULL;
-  rlo__free(job->memory);
-  job->memory = job->staging = NULL;
+  rlo__free_pages(job->staging, (size_t)job->plan.host_bytes);
+  job->staging = NULL;
   rlo_storage_release(job->src);
   rlo_storage_release(job->dst);
   rlo_storage_release(job->indices);

@@ -56,8 +56,8 @@ struct rlo_job {
   rlo__storage_identity src_identity;
   /** NULL: none. */
   rlo__journal *journal;
-  /** Unaligned, and where the staging begins in it. */
-  char *memory, *staging;
+  /** Pages. */
+  char *staging;
   /** -1 before the first one. */
   int32_t pass;
   rlo__pipeline *pipeline;

@@ -448,6 +448,11 @@ class Large(OpCase):
         self.assertLessEqual(peak - base, budget + 32 * MIB)
         # The watch did see it run.
         self.assertGreater(peak, base)
+        # Each of many jobs gives its memory back.
+        self.write_large("c.npy", 1200, 1200)
+        peak = self.watch_peak("op", "concat", "--host", "--memory", str(budget),
+                               "--attr", "axis=1", *["c.npy"] * 17, "x.npy")
+        self.assertLessEqual(peak - base, budget + 32 * MIB)
         rest = random_bytes(SEED, 4 * columns)[4:]
         with open(self.path("out.npy"), "rb") as file:
             file.seek(4096)
