@@ -57,7 +57,8 @@ typedef struct rlo_service_options {
   /** sizeof(rlo_service_options). */
   size_t struct_size;
   /** Staging memory of all jobs together, in bytes; memory of the caller's is
-   *  not counted. 0: a quarter of what is available, 256 MiB to 16 GiB. */
+   *  not counted. 0: a quarter of what is available, at most 16 GiB; where that is less than
+   *  256 MiB, these, or half of what is available. */
   int64_t host_memory_bytes;
   /** Buffers on each device, in bytes; 0: 64 MiB. */
   int64_t device_memory_bytes;

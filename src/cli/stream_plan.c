@@ -5,6 +5,7 @@
 
 #include "relayout/opencl.h"
 
+#include "base/available.h"
 #include "base/checked.h"
 #include "base/sentence.h"
 #include "base/status.h"
@@ -17,7 +18,7 @@
 /* Runs of less cost the system more than their bytes. */
 #define SHORT_RUN_BYTES 128.0
 
-/* Outputs that are made in memory may have this share of the machine's. */
+/* Outputs that are made in memory may have this share of what is available. */
 #define MEMORY_SHARE 0.5
 
 /* ------------------------------------------------------------------ options */
@@ -282,7 +283,7 @@ static bool is_better_in_memory(const rlo__stream *stream, const sum *s) {
   }
   return stream->num_jobs > stream->num_outputs &&
          (double)s->all.bytes_written < SHORT_RUN_BYTES * s->num_writes &&
-         bytes < MEMORY_SHARE * (double)rlo__memory_bytes();
+         bytes < MEMORY_SHARE * (double)rlo__available_bytes("");
 }
 
 int rlo__stream_plan(rlo__stream *stream, rlo_job_estimate *out_estimate, bool *out_is_in_memory) {

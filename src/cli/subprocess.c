@@ -22,24 +22,19 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/available.h"
 #include "interrupt.h"
 #include "message.h"
 
 /* ------------------------------------------------------------------- memory */
 
-int64_t rlo__memory_bytes(void) {
-  long pages = sysconf(_SC_PHYS_PAGES);
-  long page_bytes = sysconf(_SC_PAGESIZE);
-  return pages <= 0 || page_bytes <= 0 ? 0 : (int64_t)pages * page_bytes;
-}
-
 int rlo__memory_check(int64_t held_bytes, int64_t wanted_bytes) {
-  const int64_t memory_bytes = rlo__memory_bytes();
-  return memory_bytes == 0 || wanted_bytes <= memory_bytes - held_bytes
+  const int64_t available = rlo__available_bytes("");
+  return wanted_bytes <= available - held_bytes
              ? RLO__EXIT_OK
              : rlo__fail("the result takes %" PRId64 " bytes and the arrays in memory %" PRId64
-                         "; the memory of this machine is %" PRId64 " bytes",
-                         wanted_bytes, held_bytes, memory_bytes);
+                         "; %" PRId64 " bytes of memory are available",
+                         wanted_bytes, held_bytes, available);
 }
 
 void *rlo__shared_create(size_t bytes) {

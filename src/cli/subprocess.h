@@ -53,11 +53,8 @@ void *rlo__shared_create(size_t bytes);
 /** Releases it; NULL is legal. */
 void rlo__shared_release(void *memory, size_t bytes);
 
-/** Returns the machine's memory; 0 if the system does not say. */
-int64_t rlo__memory_bytes(void);
-
 /**
- * Checks that the machine's memory can hold the arrays in memory and one more.
+ * Checks that the available memory can hold the arrays in memory and one more.
  * The padding of a layout can be arbitrarily large, and the kernel overcommits:
  * a process that writes to more memory than there is gets killed.
  * @return RLO__EXIT_OK, or prints the sizes and returns RLO__EXIT_FAILURE.

@@ -2,13 +2,10 @@
 #include "service/job_plan.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/available.h"
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -21,69 +18,19 @@ enum {
   DEFAULT_JOBS_OF_CONTEXT = 2,
   /** Read, running or to be written, for each context; besides those that
    *  threads read and write. */
-  SLOTS_OF_LANE = 2,
-  MAX_SYSTEM_FILE_BYTES = 64 * 1024
+  SLOTS_OF_LANE = 2
 };
 
-/* ------------------------------------------------------------- free memory */
-
-/* The number after `key` in a file, times `unit`; INT64_MAX if there is none,
- * and for "max". */
-static int64_t read_number(const char *path, const char *key, int64_t unit) {
-  char *text = NULL;
-  size_t bytes;
-  int64_t number = INT64_MAX;
-  if (rlo__file_read(path, MAX_SYSTEM_FILE_BYTES, &text, &bytes) != RLO_OK) {
-    return number;
-  }
-  const char *found = strstr(text, key);
-  if (found != NULL) {
-    found += strlen(key);
-    char *end;
-    long long value = strtoll(found, &end, 10);
-    if (end == found || value < 0 || !rlo__mul(value, unit, &number)) {
-      number = INT64_MAX;
-    }
-  }
-  rlo__free(text);
-  return number;
-}
-
-/* Returns what the process' control group may still take; INT64_MAX without a
- * limit. */
-static int64_t read_group_room(void) {
-  char *text = NULL;
-  size_t bytes;
-  int64_t room = INT64_MAX;
-  if (rlo__file_read("/proc/self/cgroup", MAX_SYSTEM_FILE_BYTES, &text, &bytes) != RLO_OK) {
-    return room;
-  }
-  /* Version 2 has one line: "0::/path". */
-  char *path = strstr(text, "0::/");
-  if (path != NULL) {
-    path += strlen("0::");
-    path[strcspn(path, "\n")] = '\0';
-    char limit_path[512], use_path[512];
-    (void)snprintf(limit_path, sizeof limit_path, "/sys/fs/cgroup%.400s/memory.max", path);
-    (void)snprintf(use_path, sizeof use_path, "/sys/fs/cgroup%.400s/memory.current", path);
-    int64_t limit = read_number(limit_path, "", 1);
-    int64_t use = read_number(use_path, "", 1);
-    if (limit != INT64_MAX && use != INT64_MAX) {
-      room = rlo__max(0, limit - use);
-    }
-  }
-  rlo__free(text);
-  return room;
-}
-
-static int64_t default_host_bytes(void) {
-  int64_t available = read_number("/proc/meminfo", "MemAvailable:", 1024);
-  available = rlo__min(available, read_group_room());
-  return rlo__max(rlo__thresholds.service_least_host_bytes,
-                  rlo__min(rlo__thresholds.service_most_host_bytes, available / 4));
-}
-
 /* ------------------------------------------------------------------ options */
+
+/* A quarter of what is available; where that is little, half of it. */
+static int64_t default_host_bytes(void) {
+  const int64_t available = rlo__available_bytes("");
+  const int64_t least = rlo__thresholds.service_least_host_bytes;
+  const int64_t wanted = rlo__max(available / 4, rlo__min(least, available / 2));
+  return rlo__max(rlo__min(least, RLO_SERVICE_MIN_HOST_BYTES),
+                  rlo__min(rlo__thresholds.service_most_host_bytes, wanted));
+}
 
 static rlo_status check_range(const char *name, int64_t value, int64_t least, int64_t most) {
   if (value < 0) {

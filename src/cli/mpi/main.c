@@ -15,6 +15,7 @@
 #include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
+#include "base/available.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "convert.h"
@@ -64,7 +65,7 @@ static int agree(int code) {
   return code;
 }
 
-/* All ranks together stage in so large a part of the machine's memory. */
+/* All ranks together stage in so large a part of what is available. */
 #define MEMORY_SHARE 4
 
 /* ------------------------------------------------------------------- parts */
@@ -239,12 +240,12 @@ static int share_output(run *r) {
                           r->place.path, strerror(errno));
 }
 
-/* Returns --memory, or the rank's share of the machine's memory. */
+/* Returns --memory, or the rank's share of what is available. */
 static int64_t find_memory(const run *r) {
   const int64_t given = r->conversion.request.stream.memory_bytes;
   return given != 0 ? given
                     : rlo__max(RLO_SERVICE_MIN_HOST_BYTES,
-                               rlo__min(rlo__memory_bytes() / MEMORY_SHARE / ranks.count,
+                               rlo__min(rlo__available_bytes("") / MEMORY_SHARE / ranks.count,
                                         rlo__thresholds.cli_rank_bytes));
 }
 
