@@ -49,7 +49,8 @@ typedef struct rlo_kernel_call {
   const rlo_shape *const *output_shapes;
   /** NULL each. The kernel sets each to a new reference to a tensor of the
    *  inferred shape: by rlo_kernel_output, or any other tensor. They are
-   *  released if the kernel fails. */
+   *  released if the kernel fails. One that the kernel, or its scope, has
+   *  released is refused; so is a kernel that releases an input. */
   rlo_tensor **outputs;
 } rlo_kernel_call;
 

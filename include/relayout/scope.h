@@ -34,7 +34,8 @@ RLO_BEGIN_DECLS
  * Functions that the library calls (kernels, gradients, functions to derive)
  * own what they make, as without a scope: a scope around the call holds the
  * results of the call alone. They may begin scopes of their own, and must end
- * them: a call fails whose function leaves a scope open, after that has ended.
+ * them: a call fails whose function leaves a scope open, after that has ended,
+ * or returns a tensor that its scope has released because nobody kept it.
  *
  * Threads: any number of scopes may be open in any number of threads, also for
  * one engine; but each belongs to the thread that began it, which ends it

@@ -6,6 +6,7 @@
 #include "fake_backend.h"
 #include "relayout/engine_ops.h"
 #include "relayout/gradient.h"
+#include "relayout/scope.h"
 
 /* Functions of users that fail or break the rules. */
 
@@ -52,7 +53,7 @@ RLO_TEST(test_engine_registry__kernels_that_do_it_wrong) {
   config.run = leave_out;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
   expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
-                 "kernel 'Wrong' left output 0 unwritten");
+                 "kernel 'Wrong': output 0 is NULL");
   config.run = turn;
   expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
   expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
@@ -102,6 +103,129 @@ RLO_TEST(test_engine_registry__configs_that_are_none) {
                  "registering a kernel: no known flags (0x2)");
   expect_refusal(rlo_kernel_copy_all(engine, "host", "mine", 2, NULL), RLO_INVALID_ARGUMENT,
                  "copying a backend's kernels: no known flags (0x2)");
+}
+
+/* -------------------------------------------- tensors that are not theirs */
+
+/* y = x upside down, made in a scope that keeps nothing. */
+static rlo_status reverse_in_scope(rlo_tensor *x, rlo_tensor **out_y) {
+  rlo_scope *scope = NULL;
+  expect_ok(rlo_scope_begin(rlo_tensor_engine(x), &scope));
+  expect_ok(rlo_op_reverse(x, DIMS(0), 1, out_y));
+  return rlo_scope_end(scope);
+}
+
+static rlo_status keep_nothing(rlo_kernel_call *call, void *payload) {
+  (void)payload;
+  return reverse_in_scope(call->inputs[0], &call->outputs[0]);
+}
+
+static rlo_status release_output(rlo_kernel_call *call, void *payload) {
+  rlo_tensor *y = NULL;
+  (void)payload;
+  expect_ok(rlo_kernel_output(call, 0, &y));
+  rlo_tensor_release(y);
+  rlo_tensor_release(y);
+  return rlo_op_identity(y, &y) == RLO_INVALID_ARGUMENT ? RLO_OK : RLO_INTERNAL;
+}
+
+static rlo_status release_input(rlo_kernel_call *call, void *payload) {
+  (void)payload;
+  rlo_tensor_release(call->inputs[0]);
+  return rlo_op_identity(call->inputs[0], &call->outputs[0]);
+}
+
+static rlo_status hand_on_borrowed(rlo_kernel_call *call, void *payload) {
+  (void)payload;
+  call->outputs[0] = call->inputs[0];
+  return RLO_OK;
+}
+
+static rlo_status of_another_engine(rlo_kernel_call *call, void *payload) {
+  call->outputs[0] = rlo_tensor_retain(payload);
+  return RLO_OK;
+}
+
+/* Each is refused, and the input is as it was. */
+RLO_TEST(test_engine_faults__kernels_that_release_what_they_should_not) {
+#define RELEASED "released already; a scope releases what is not kept"
+
+  static const struct {
+    rlo_kernel_fn run;
+    const char *sentence;
+  } rows[] = {{keep_nothing, "kernel 'Wrong': output 0 is " RELEASED},
+              {release_output, "kernel 'Wrong': output 0 is " RELEASED},
+              {release_input, "kernel 'Wrong' released input 0, which it borrows"},
+              {hand_on_borrowed, "kernel 'Wrong' released input 0, which it borrows"},
+              {of_another_engine, "kernel 'Wrong': output 0 is of another engine"}};
+
+  static counted_kernel c = {0};
+  rlo_engine *second = NULL;
+  rlo_tensor *foreign = NULL;
+  rlo_tensor *y = NULL;
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
+  expect_ok(rlo_engine_create(NULL, &second));
+  expect_ok(rlo_tensor_create(second, rlo_tensor_shape(x), NULL, &foreign));
+  for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
+    rlo_kernel_config config = config_of("Wrong", "host", &c);
+    config.setup = NULL;
+    config.dispose = NULL;
+    config.run = rows[r].run;
+    config.payload = foreign;
+    expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
+    expect_refusal(rlo_run_kernel(engine, "Wrong", &x, 1, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
+                   rows[r].sentence);
+    ck_assert_int_eq(rlo_engine_live_tensors(engine), 1);
+  }
+  expect(x, FLOATS(1, 2, 3), 3);
+  rlo_tensor_release(foreign);
+  rlo_engine_release(second);
+}
+
+static rlo_status release_forward(rlo_engine *of, rlo_tensor *const *inputs, int32_t num_inputs,
+                                  rlo_saver *saver, rlo_tensor **outputs, int32_t num_outputs,
+                                  void *payload) {
+  (void)of;
+  (void)num_inputs;
+  (void)saver;
+  (void)num_outputs;
+  if (payload == NULL) {
+    return rlo_op_identity(inputs[0], &outputs[0]);
+  }
+  rlo_tensor_release(inputs[0]);
+  return rlo_op_identity(inputs[0], &outputs[0]);
+}
+
+static rlo_status release_backward(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  return reverse_in_scope(call->dys[0], &call->dxs[0]);
+}
+
+static rlo_status derive_released(rlo_engine *of, rlo_tensor *const *xs, int32_t count,
+                                  rlo_tensor **out_y, void *payload) {
+  if (payload == NULL) {
+    return reverse_in_scope(xs[0], out_y);
+  }
+  return rlo_custom_gradient(of, "Released", release_forward, release_backward, NULL, xs, count,
+                             out_y, 1);
+}
+
+RLO_TEST(test_engine_faults__functions_that_release_what_they_should_not) {
+  rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
+  rlo_tensor *y = NULL;
+  rlo_tensor *dx = NULL;
+  expect_refusal(
+      rlo_custom_gradient(engine, "Released", release_forward, release_backward, x, &x, 1, &y, 1),
+      RLO_INVALID_ARGUMENT, "function 'Released' released input 0, which it borrows");
+  expect_refusal(rlo_value_and_gradients(engine, derive_released, NULL, &x, 1, NULL, 0, &y, &dx),
+                 RLO_INVALID_ARGUMENT,
+                 "a function that this call has called released a tensor that it returned, or "
+                 "ended its scope without keeping it");
+  expect_refusal(rlo_value_and_gradients(engine, derive_released, x, &x, 1, NULL, 0, &y, &dx),
+                 RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Released': the dx of input 0 is " RELEASED);
+  ck_assert_int_eq(rlo_engine_live_tensors(engine), 1);
+  expect(x, FLOATS(1, 2, 3), 3);
 }
 
 /* ------------------------------------------------------------ what they say */

@@ -220,7 +220,7 @@ RLO_TEST(test_scopes__of_two_engines) {
   expect_ok(rlo_scope_begin(second, &there));
   rlo_tensor *x = tensor(DIMS(1), 1, FLOATS(1));
   expect_refusal(rlo_scope_keep(there, x), RLO_INVALID_ARGUMENT,
-                 "keeping a tensor: it is of another engine than the scope");
+                 "keeping a tensor in a scope: it is of another engine");
   expect_ok(rlo_scope_end(here));
   expect_live(0);
   /* The scope and its tensors keep the engine. */

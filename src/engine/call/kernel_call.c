@@ -9,11 +9,12 @@
 rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config, const rlo_engine *engine,
                                     rlo_tensor *const *inputs, int32_t num_inputs) {
   for (int32_t n = 0; n < num_inputs; ++n) {
-    if (inputs[n] == NULL || inputs[n]->engine != engine) {
+    const char *fault = rlo__tensor_fault(inputs[n], engine);
+    if (fault != NULL) {
       return RLO_FAIL(
           RLO_INVALID_ARGUMENT, "kernel '%s': %s is %s", config->kernel_name,
           rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text,
-          inputs[n] == NULL ? "NULL" : "of another engine");
+          fault);
     }
   }
   return RLO_OK;

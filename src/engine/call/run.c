@@ -77,9 +77,10 @@ static rlo_status bring_inputs(const rlo__kernel_call *k) {
 
 static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
   rlo_tensor **output = &k->call.outputs[index];
-  if (*output == NULL || (*output)->engine != k->call.engine) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' left output %d %s", k->call.kernel_name,
-                    index, *output == NULL ? "unwritten" : "to another engine");
+  const char *fault = rlo__tensor_fault(*output, k->call.engine);
+  if (fault != NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': output %d is %s", k->call.kernel_name,
+                    index, fault);
   }
   if (rlo_tensor_shape(*output) != k->call.output_shapes[index]) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -98,6 +99,7 @@ static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
 static rlo_status call_function(rlo__kernel_call *k) {
   const rlo_kernel_config *config = &k->bound->config;
   RLO_TRY(bring_inputs(k));
+  rlo__tensors_lend(k->call.inputs, k->call.num_inputs);
   rlo__recorder_enter();
   rlo_status status =
       RLO__CALLBACK(config->run(&k->call, config->payload), "kernel '%s' for backend '%s'",
@@ -106,7 +108,14 @@ static rlo_status call_function(rlo__kernel_call *k) {
   for (int32_t n = 0; n < k->call.num_outputs && status == RLO_OK; ++n) {
     status = check_output(k, n);
   }
-  return status;
+  const int32_t missing = rlo__tensors_take_back(k->call.inputs, k->call.num_inputs);
+  return status != RLO_OK || missing < 0
+             ? status
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' released %s, which it borrows",
+                        k->call.kernel_name,
+                        rlo__input_text_of(k->call.input_names, k->call.num_input_names,
+                                           k->call.num_inputs, missing)
+                            .text);
 }
 
 static rlo_status run_function(rlo__kernel_call *k) {

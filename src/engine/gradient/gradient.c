@@ -69,10 +69,10 @@ static rlo__input_text input_text(const rlo_gradient_call *call, int32_t index) 
 static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
   const rlo_tensor *dx = call->dxs[index];
   const rlo_shape *wanted = call->input_shapes[index];
-  if (dx == NULL || dx->engine != call->engine) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' gave %s for %s",
-                    call->kernel_name, dx == NULL ? "nothing" : "a tensor of another engine",
-                    input_text(call, index).text);
+  const char *fault = rlo__tensor_fault(dx, call->engine);
+  if (fault != NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s': the dx of %s is %s",
+                    call->kernel_name, input_text(call, index).text, fault);
   }
   if (!rlo_shape_compatible(rlo_tensor_shape(dx), wanted)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' gave %s for %s, which is %s",

@@ -282,14 +282,18 @@ rlo_status rlo_custom_gradient(rlo_engine *engine, const char *name, rlo_custom_
       .struct_size = sizeof config, .kernel_name = name, .run = gradient, .payload = payload};
   uint64_t first_new_id = rlo__tensor_next_id(engine);
   rlo__scope_enter();
+  rlo__tensors_lend(inputs, num_inputs);
   rlo__recorder_enter();
   rlo_status status =
       RLO__CALLBACK(forward(engine, inputs, num_inputs, &saver, made, num_outputs, payload),
                     "function '%s'", name);
   rlo__recorder_leave();
-  if (status != RLO_OK) {
-    goto fail;
-  }
+  const int32_t missing = rlo__tensors_take_back(inputs, num_inputs);
+  RLO_TRY_GOTO(status);
+  RLO_TRY_GOTO(missing >= 0
+                   ? RLO_FAIL(RLO_INVALID_ARGUMENT,
+                              "function '%s' released input %d, which it borrows", name, missing)
+                   : RLO_OK);
   RLO_TRY_GOTO(rlo__tensors_check(made, num_outputs, engine, "output"));
   RLO_TRY_GOTO(own_outputs(made, num_outputs, first_new_id));
   const rlo_kernel_call call = {.engine = engine,

@@ -14,11 +14,8 @@
 
 rlo_status rlo__tensor_check(const rlo_tensor *tensor, const rlo_engine *engine, const char *role,
                              int32_t index) {
-  if (tensor == NULL || tensor->engine != engine) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s %d %s", role, index,
-                    tensor == NULL ? "is NULL" : "is of another engine");
-  }
-  return RLO_OK;
+  const char *fault = rlo__tensor_fault(tensor, engine);
+  return fault == NULL ? RLO_OK : RLO_FAIL(RLO_INVALID_ARGUMENT, "%s %d is %s", role, index, fault);
 }
 
 rlo_status rlo__tensors_check(rlo_tensor *const *tensors, int32_t count, const rlo_engine *engine,

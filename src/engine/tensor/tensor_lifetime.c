@@ -9,6 +9,11 @@
 #include "engine/registry/registry.h"
 
 static _Thread_local int64_t balance;
+/* How many calls of functions of the library this thread is in that may call
+ * functions of a user's. */
+static _Thread_local int32_t depth;
+/* The tensors that were released within them, the last one first. */
+static _Thread_local rlo_tensor *released;
 
 void rlo__pending_release(rlo__pending *pending) {
   if (pending != NULL &&
@@ -25,8 +30,20 @@ uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
   return 1 + (uint64_t)rlo__engine_counted(engine, RLO__COUNT_TENSORS_MADE);
 }
 
+/* Frees what a function of a user's can no longer return. */
+static void free_released(void) {
+  while (depth == 0 && released != NULL) {
+    rlo_tensor *tensor = released;
+    released = tensor->next_released;
+    rlo__free(tensor);
+  }
+}
+
 static void destroy(rlo_tensor *tensor) {
   rlo_engine *engine = tensor->engine;
+  if (engine == NULL) {
+    return;
+  }
   rlo__usage_add(tensor->usage, RLO__USAGE_TENSORS, -1);
   while (tensor->replicas != NULL) {
     rlo__allocation *replica = tensor->replicas;
@@ -37,9 +54,19 @@ static void destroy(rlo_tensor *tensor) {
   rlo__pending_release(tensor->pending);
   rlo__shared_shape_release(engine->shapes, tensor->shape);
   rlo__mutex_deinit(&tensor->mutex);
-  rlo__free(tensor);
+  tensor->engine = NULL;
+  tensor->next_released = released;
+  released = tensor;
+  free_released();
   --balance;
   rlo__engine_release(engine);
+}
+
+const char *rlo__tensor_fault(const rlo_tensor *tensor, const rlo_engine *engine) {
+  return tensor == NULL             ? "NULL"
+         : tensor->engine == NULL   ? "released already; a scope releases what is not kept"
+         : tensor->engine != engine ? "of another engine"
+                                    : NULL;
 }
 
 rlo_status rlo__tensor_create(rlo_engine *engine, rlo__shared_shape *shape,
@@ -75,9 +102,6 @@ rlo_status rlo__tensor_create(rlo_engine *engine, rlo__shared_shape *shape,
 
 /* The scope that this thread began last and that is open. */
 static _Thread_local rlo_scope *newest;
-/* How many calls of functions of the library this thread is in that may call
- * functions of a user's. */
-static _Thread_local int32_t depth;
 
 /**
  * The functions of the library, and those of users that they call, have levels:
@@ -240,7 +264,7 @@ static bool release_of_scope(rlo_tensor *tensor, const rlo_scope *within, bool i
 }
 
 void rlo_tensor_release(rlo_tensor *tensor) {
-  if (tensor == NULL) {
+  if (tensor == NULL || tensor->engine == NULL) {
     return;
   }
   /* One of a scope on another thread only if the caller has none of its own,
@@ -248,6 +272,24 @@ void rlo_tensor_release(rlo_tensor *tensor) {
   if ((newest == NULL || !release_of_scope(tensor, NULL, true)) && !release_own(tensor)) {
     (void)release_of_scope(tensor, NULL, false);
   }
+}
+
+void rlo__tensors_lend(rlo_tensor *const *tensors, int32_t count) {
+  for (int32_t n = 0; n < count; ++n) {
+    rlo__tensor_hold(tensors[n]);
+  }
+}
+
+int32_t rlo__tensors_take_back(rlo_tensor *const *tensors, int32_t count) {
+  int32_t missing = -1;
+  for (int32_t n = count - 1; n >= 0; --n) {
+    if (atomic_load_explicit(&tensors[n]->references, memory_order_relaxed) == RLO__ANY_REFERENCE) {
+      missing = n;
+      rlo_tensor_retain(tensors[n]);
+    }
+    rlo__tensor_drop(tensors[n]);
+  }
+  return missing;
 }
 
 /* Makes one reference of the user's to each tensor the scope's. NULLs are
@@ -341,9 +383,9 @@ static rlo_status check_scope(const rlo_scope *scope, const char *action) {
 rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
   RLO_REQUIRE(scope, tensor);
   RLO_TRY(check_scope(scope, "keeping a tensor of a scope"));
-  if (tensor->engine != scope->engine) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "keeping a tensor: it is of another engine than the scope");
+  const char *fault = rlo__tensor_fault(tensor, scope->engine);
+  if (fault != NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "keeping a tensor in a scope: it is %s", fault);
   }
   /* The scope around this one gets a reference, or else the caller; that of
    * this one goes. */
@@ -418,6 +460,13 @@ void rlo__scope_enter(void) {
 
 rlo_status rlo__scope_hand_out(rlo_engine *engine, rlo_tensor **tensors, int32_t count,
                                rlo_tensor **outputs) {
+  for (int32_t n = 0; n < count; ++n) {
+    if (tensors[n] != NULL && tensors[n]->engine == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "a function that this call has called released a tensor that it returned, or "
+                      "ended its scope without keeping it");
+    }
+  }
   if (newest != NULL) {
     if (find_left_open() != NULL) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -441,4 +490,5 @@ void rlo__scope_leave(void) {
   }
   assert(depth > 0);
   --depth;
+  free_released();
 }

@@ -60,6 +60,8 @@ struct rlo_tensor {
   rlo__allocation *replicas;
   /** NULL once the bytes are there. */
   rlo__pending *pending;
+  /** Of a tensor that is released, whose engine is NULL: the one before it. */
+  rlo_tensor *next_released;
 };
 
 /**
@@ -84,6 +86,19 @@ rlo_tensor *rlo__tensor_hold(rlo_tensor *tensor);
 /** Releases a reference of the library's own, or one that has been taken out of
  *  a scope; NULL is legal. */
 void rlo__tensor_drop(rlo_tensor *tensor);
+
+/** What is wrong with a tensor as one of an engine, "released already"; NULL if
+ *  nothing is. A tensor that was released within a call of the library can be
+ *  asked until that call ends, for a function of a user's may return it. */
+const char *rlo__tensor_fault(const rlo_tensor *tensor, const rlo_engine *engine);
+
+/** Holds tensors while a function of a user's borrows them. */
+void rlo__tensors_lend(rlo_tensor *const *tensors, int32_t count);
+
+/** Takes back what was lent. The caller keeps a tensor that the function has
+ *  released although it was not the function's.
+ *  @return the first of these, or -1. */
+int32_t rlo__tensors_take_back(rlo_tensor *const *tensors, int32_t count);
 
 /** The number of tensors that this thread created less those it released. */
 int64_t rlo__tensor_balance(void);
