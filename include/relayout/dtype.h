@@ -68,7 +68,8 @@ RLO_API bool rlo_dtype_is_valid(rlo_dtype dtype);
 RLO_API const char *rlo_dtype_name(rlo_dtype dtype);
 
 /**
- * Finds an element type by its HLO name; case-sensitive.
+ * Finds an element type by its name in HLO, "f32", or in NumPy and ml_dtypes,
+ * "float32"; case-sensitive.
  * @return RLO_OK; RLO_NOT_FOUND, and *out_dtype is RLO_DTYPE_INVALID.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype);

@@ -26,6 +26,7 @@ RLO_BEGIN_DECLS
  *
  *   f32[8,9]{1,0:SC(0:4)M(16)}              carried along
  *
+ * The type has its name in HLO or in NumPy, "float32"; f32 is printed.
  * The properties stand in the order D T L # * E S SC P M pad fill strides
  * offset. White space and comments between tokens are ignored. An element size
  * that is the type's own, E(32) for f32, is read as none; the levels of sparse

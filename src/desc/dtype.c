@@ -39,48 +39,50 @@ enum {
 
 /* Indexed by rlo_dtype; rows without a name are not element types. */
 // clang-format off
-static const rlo__dtype_info infos[RLO__DTYPE_END] = {
-    /*                          name            class  bits  specials exp mant  bias unsigned  DLPack         bits NumPy */
-    [RLO_DTYPE_PRED]         = {"pred",         BOOLEAN,   1, {0},                             DL_BOOL,          8, 'b'},
-    [RLO_DTYPE_S1]           = {"s1",           SIGNED,    1, {0},                             DL_INT,           1, 0},
-    [RLO_DTYPE_S2]           = {"s2",           SIGNED,    2, {0},                             DL_INT,           2, 0},
-    [RLO_DTYPE_S4]           = {"s4",           SIGNED,    4, {0},                             DL_INT,           4, 0},
-    [RLO_DTYPE_S8]           = {"s8",           SIGNED,    8, {0},                             DL_INT,           8, 'i'},
-    [RLO_DTYPE_S16]          = {"s16",          SIGNED,   16, {0},                             DL_INT,          16, 'i'},
-    [RLO_DTYPE_S32]          = {"s32",          SIGNED,   32, {0},                             DL_INT,          32, 'i'},
-    [RLO_DTYPE_S64]          = {"s64",          SIGNED,   64, {0},                             DL_INT,          64, 'i'},
-    [RLO_DTYPE_U1]           = {"u1",           UNSIGNED,  1, {0},                             DL_UINT,          1, 0},
-    [RLO_DTYPE_U2]           = {"u2",           UNSIGNED,  2, {0},                             DL_UINT,          2, 0},
-    [RLO_DTYPE_U4]           = {"u4",           UNSIGNED,  4, {0},                             DL_UINT,          4, 0},
-    [RLO_DTYPE_U8]           = {"u8",           UNSIGNED,  8, {0},                             DL_UINT,          8, 'u'},
-    [RLO_DTYPE_U16]          = {"u16",          UNSIGNED, 16, {0},                             DL_UINT,         16, 'u'},
-    [RLO_DTYPE_U32]          = {"u32",          UNSIGNED, 32, {0},                             DL_UINT,         32, 'u'},
-    [RLO_DTYPE_U64]          = {"u64",          UNSIGNED, 64, {0},                             DL_UINT,         64, 'u'},
-    [RLO_DTYPE_F16]          = {"f16",          FLOAT,    16, {IEEE,    5, 10,   15, false},   DL_FLOAT,        16, 'f'},
-    [RLO_DTYPE_F32]          = {"f32",          FLOAT,    32, {IEEE,    8, 23,  127, false},   DL_FLOAT,        32, 'f'},
-    [RLO_DTYPE_F64]          = {"f64",          FLOAT,    64, {IEEE,   11, 52, 1023, false},   DL_FLOAT,        64, 'f'},
-    [RLO_DTYPE_BF16]         = {"bf16",         FLOAT,    16, {IEEE,    8,  7,  127, false},   DL_BFLOAT,       16, 0},
-    [RLO_DTYPE_F8E5M2]       = {"f8e5m2",       FLOAT,     8, {IEEE,    5,  2,   15, false},   DL_F8E5M2,        8, 0},
-    [RLO_DTYPE_F8E4M3]       = {"f8e4m3",       FLOAT,     8, {IEEE,    4,  3,    7, false},   DL_F8E4M3,        8, 0},
-    [RLO_DTYPE_F8E3M4]       = {"f8e3m4",       FLOAT,     8, {IEEE,    3,  4,    3, false},   DL_F8E3M4,        8, 0},
-    [RLO_DTYPE_F8E4M3FN]     = {"f8e4m3fn",     FLOAT,     8, {FN,      4,  3,    7, false},   DL_F8E4M3FN,      8, 0},
-    [RLO_DTYPE_F8E4M3B11FNUZ] = {"f8e4m3b11fnuz", FLOAT,   8, {FNUZ,    4,  3,   11, false},   DL_F8E4M3B11FNUZ, 8, 0},
-    [RLO_DTYPE_F8E5M2FNUZ]   = {"f8e5m2fnuz",   FLOAT,     8, {FNUZ,    5,  2,   16, false},   DL_F8E5M2FNUZ,    8, 0},
-    [RLO_DTYPE_F8E4M3FNUZ]   = {"f8e4m3fnuz",   FLOAT,     8, {FNUZ,    4,  3,    8, false},   DL_F8E4M3FNUZ,    8, 0},
-    [RLO_DTYPE_F8E8M0FNU]    = {"f8e8m0fnu",    FLOAT,     8, {FN,      8,  0,  127, true},    DL_F8E8M0FNU,     8, 0},
-    [RLO_DTYPE_F6E3M2FN]     = {"f6e3m2fn",     FLOAT,     6, {FINITE,  3,  2,    3, false},   DL_F6E3M2FN,      6, 0},
-    [RLO_DTYPE_F6E2M3FN]     = {"f6e2m3fn",     FLOAT,     6, {FINITE,  2,  3,    1, false},   DL_F6E2M3FN,      6, 0},
-    [RLO_DTYPE_F4E2M1FN]     = {"f4e2m1fn",     FLOAT,     4, {FINITE,  2,  1,    1, false},   DL_F4E2M1FN,      4, 0},
-    [RLO_DTYPE_C64]          = {"c64",          COMPLEX,  64, {IEEE,    8, 23,  127, false},   DL_COMPLEX,      64, 'c'},
-    [RLO_DTYPE_C128]         = {"c128",         COMPLEX, 128, {IEEE,   11, 52, 1023, false},   DL_COMPLEX,     128, 'c'},
+static const rlo__dtype_info infos[] = {
+    /*                          name            class  bits  specials exp mant  bias unsigned  DLPack         bits NumPy: letter, name */
+    [RLO_DTYPE_PRED]         = {"pred",         BOOLEAN,   1, {0},                             DL_BOOL,          8, 'b', "bool"},
+    [RLO_DTYPE_S1]           = {"s1",           SIGNED,    1, {0},                             DL_INT,           1, 0,   "int1"},
+    [RLO_DTYPE_S2]           = {"s2",           SIGNED,    2, {0},                             DL_INT,           2, 0,   "int2"},
+    [RLO_DTYPE_S4]           = {"s4",           SIGNED,    4, {0},                             DL_INT,           4, 0,   "int4"},
+    [RLO_DTYPE_S8]           = {"s8",           SIGNED,    8, {0},                             DL_INT,           8, 'i', "int8"},
+    [RLO_DTYPE_S16]          = {"s16",          SIGNED,   16, {0},                             DL_INT,          16, 'i', "int16"},
+    [RLO_DTYPE_S32]          = {"s32",          SIGNED,   32, {0},                             DL_INT,          32, 'i', "int32"},
+    [RLO_DTYPE_S64]          = {"s64",          SIGNED,   64, {0},                             DL_INT,          64, 'i', "int64"},
+    [RLO_DTYPE_U1]           = {"u1",           UNSIGNED,  1, {0},                             DL_UINT,          1, 0,   "uint1"},
+    [RLO_DTYPE_U2]           = {"u2",           UNSIGNED,  2, {0},                             DL_UINT,          2, 0,   "uint2"},
+    [RLO_DTYPE_U4]           = {"u4",           UNSIGNED,  4, {0},                             DL_UINT,          4, 0,   "uint4"},
+    [RLO_DTYPE_U8]           = {"u8",           UNSIGNED,  8, {0},                             DL_UINT,          8, 'u', "uint8"},
+    [RLO_DTYPE_U16]          = {"u16",          UNSIGNED, 16, {0},                             DL_UINT,         16, 'u', "uint16"},
+    [RLO_DTYPE_U32]          = {"u32",          UNSIGNED, 32, {0},                             DL_UINT,         32, 'u', "uint32"},
+    [RLO_DTYPE_U64]          = {"u64",          UNSIGNED, 64, {0},                             DL_UINT,         64, 'u', "uint64"},
+    [RLO_DTYPE_F16]          = {"f16",          FLOAT,    16, {IEEE,    5, 10,   15, false},   DL_FLOAT,        16, 'f', "float16"},
+    [RLO_DTYPE_F32]          = {"f32",          FLOAT,    32, {IEEE,    8, 23,  127, false},   DL_FLOAT,        32, 'f', "float32"},
+    [RLO_DTYPE_F64]          = {"f64",          FLOAT,    64, {IEEE,   11, 52, 1023, false},   DL_FLOAT,        64, 'f', "float64"},
+    [RLO_DTYPE_BF16]         = {"bf16",         FLOAT,    16, {IEEE,    8,  7,  127, false},   DL_BFLOAT,       16, 0,   "bfloat16"},
+    [RLO_DTYPE_F8E5M2]       = {"f8e5m2",       FLOAT,     8, {IEEE,    5,  2,   15, false},   DL_F8E5M2,        8, 0,   "float8_e5m2"},
+    [RLO_DTYPE_F8E4M3]       = {"f8e4m3",       FLOAT,     8, {IEEE,    4,  3,    7, false},   DL_F8E4M3,        8, 0,   "float8_e4m3"},
+    [RLO_DTYPE_F8E3M4]       = {"f8e3m4",       FLOAT,     8, {IEEE,    3,  4,    3, false},   DL_F8E3M4,        8, 0,   "float8_e3m4"},
+    [RLO_DTYPE_F8E4M3FN]     = {"f8e4m3fn",     FLOAT,     8, {FN,      4,  3,    7, false},   DL_F8E4M3FN,      8, 0,   "float8_e4m3fn"},
+    [RLO_DTYPE_F8E4M3B11FNUZ] = {"f8e4m3b11fnuz", FLOAT,   8, {FNUZ,    4,  3,   11, false},   DL_F8E4M3B11FNUZ, 8, 0,   "float8_e4m3b11fnuz"},
+    [RLO_DTYPE_F8E5M2FNUZ]   = {"f8e5m2fnuz",   FLOAT,     8, {FNUZ,    5,  2,   16, false},   DL_F8E5M2FNUZ,    8, 0,   "float8_e5m2fnuz"},
+    [RLO_DTYPE_F8E4M3FNUZ]   = {"f8e4m3fnuz",   FLOAT,     8, {FNUZ,    4,  3,    8, false},   DL_F8E4M3FNUZ,    8, 0,   "float8_e4m3fnuz"},
+    [RLO_DTYPE_F8E8M0FNU]    = {"f8e8m0fnu",    FLOAT,     8, {FN,      8,  0,  127, true},    DL_F8E8M0FNU,     8, 0,   "float8_e8m0fnu"},
+    [RLO_DTYPE_F6E3M2FN]     = {"f6e3m2fn",     FLOAT,     6, {FINITE,  3,  2,    3, false},   DL_F6E3M2FN,      6, 0,   "float6_e3m2fn"},
+    [RLO_DTYPE_F6E2M3FN]     = {"f6e2m3fn",     FLOAT,     6, {FINITE,  2,  3,    1, false},   DL_F6E2M3FN,      6, 0,   "float6_e2m3fn"},
+    [RLO_DTYPE_F4E2M1FN]     = {"f4e2m1fn",     FLOAT,     4, {FINITE,  2,  1,    1, false},   DL_F4E2M1FN,      4, 0,   "float4_e2m1fn"},
+    [RLO_DTYPE_C64]          = {"c64",          COMPLEX,  64, {IEEE,    8, 23,  127, false},   DL_COMPLEX,      64, 'c', "complex64"},
+    [RLO_DTYPE_C128]         = {"c128",         COMPLEX, 128, {IEEE,   11, 52, 1023, false},   DL_COMPLEX,     128, 'c', "complex128"},
 };
 
 // clang-format on
 
+const int rlo__dtype_end = sizeof infos / sizeof infos[0];
+
 /* The row of an invalid type has zeros and no name. */
 static const rlo__dtype_info *row_of(rlo_dtype dtype) {
   int number = (int)dtype;
-  return &infos[number > 0 && number < RLO__DTYPE_END ? number : 0];
+  return &infos[number > 0 && number < rlo__dtype_end ? number : 0];
 }
 
 const rlo__dtype_info *rlo__dtype_info_of(rlo_dtype dtype) {
@@ -96,9 +98,10 @@ const char *rlo_dtype_name(rlo_dtype dtype) {
 }
 
 void rlo__dtype_try_names(rlo__nearest *nearest) {
-  for (int number = 1; number < RLO__DTYPE_END; ++number) {
+  for (int number = 1; number < rlo__dtype_end; ++number) {
     if (infos[number].name != NULL) {
       rlo__nearest_try(nearest, infos[number].name);
+      rlo__nearest_try(nearest, infos[number].npy_name);
     }
   }
 }
@@ -106,8 +109,10 @@ void rlo__dtype_try_names(rlo__nearest *nearest) {
 rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
   RLO_REQUIRE(name, out_dtype);
   *out_dtype = RLO_DTYPE_INVALID;
-  for (int number = 0; number < RLO__DTYPE_END; ++number) {
-    if (infos[number].name != NULL && strcmp(infos[number].name, name) == 0) {
+  for (int number = 0; number < rlo__dtype_end; ++number) {
+    const rlo__dtype_info *info = &infos[number];
+    if (info->name != NULL &&
+        (strcmp(info->name, name) == 0 || strcmp(info->npy_name, name) == 0)) {
       *out_dtype = (rlo_dtype)number;
       return RLO_OK;
     }

@@ -41,10 +41,12 @@ typedef struct rlo__dtype_info {
   uint8_t dlpack_bits;
   /** NumPy's letter; NUL: it lacks the type. */
   char npy_kind;
+  /** The name in NumPy and ml_dtypes. */
+  const char *npy_name;
 } rlo__dtype_info;
 
 /** One more than the last number of an rlo_dtype. */
-enum { RLO__DTYPE_END = RLO_DTYPE_F6E2M3FN + 1 };
+extern const int rlo__dtype_end;
 
 /** Returns the properties of a type, static storage; NULL for an invalid type.
  */

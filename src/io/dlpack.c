@@ -120,7 +120,7 @@ static rlo_status find_dtype(const rlo__dl_tensor *tensor, rlo_dtype *out_dtype)
                     "a dimension",
                     tensor->type_lanes);
   }
-  for (int number = 1; number < RLO__DTYPE_END; ++number) {
+  for (int number = 1; number < rlo__dtype_end; ++number) {
     const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
     if (info != NULL && info->dlpack_code == tensor->type_code &&
         info->dlpack_bits == tensor->type_bits) {

@@ -36,7 +36,7 @@ static bool is_digit(char c) {
 /* The element type that NumPy calls by this letter and number of bytes, 'f' and
  * 4; RLO_DTYPE_INVALID if there is none. */
 static rlo_dtype dtype_of(char kind, int64_t bytes) {
-  for (int number = 1; number < RLO__DTYPE_END; ++number) {
+  for (int number = 1; number < rlo__dtype_end; ++number) {
     const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
     if (info != NULL && info->npy_kind == kind &&
         rlo_dtype_storage_bits((rlo_dtype)number) == 8 * bytes) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "desc/dtype.h"
 #include "relayout/ops.h"
 #include "support/expect.h"
 #include "support/plan_case.h"
@@ -98,7 +99,7 @@ static rlo_dtype draw_type(test_random *random) {
   }
   rlo_dtype type;
   do {
-    type = (rlo_dtype)test_random_in(random, RLO_DTYPE_PRED, RLO_DTYPE_F6E2M3FN);
+    type = (rlo_dtype)test_random_in(random, RLO_DTYPE_PRED, rlo__dtype_end - 1);
     /* These have no zero or no one, which layouts may be filled with. */
   } while (!rlo_dtype_is_valid(type) || type == RLO_DTYPE_F8E8M0FNU || type == RLO_DTYPE_S1);
   return type;

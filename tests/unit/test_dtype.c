@@ -6,46 +6,47 @@
 #include "support/expect.h"
 #include "support/suite.h"
 
-/* Every element type with the number of XLA's PrimitiveType. */
+/* Every element type with the number of XLA's PrimitiveType, and its names in
+ * HLO and in NumPy or ml_dtypes. */
 static const struct {
   int number;
-  const char *name;
+  const char *name, *npy_name;
   int32_t value_bits;
   int32_t storage_bits;
   rlo_dtype_class class_of;
 } types[] = {
-    {1, "pred", 1, 8, RLO_DTYPE_CLASS_BOOL},
-    {30, "s1", 1, 8, RLO_DTYPE_CLASS_SIGNED},
-    {26, "s2", 2, 8, RLO_DTYPE_CLASS_SIGNED},
-    {21, "s4", 4, 8, RLO_DTYPE_CLASS_SIGNED},
-    {2, "s8", 8, 8, RLO_DTYPE_CLASS_SIGNED},
-    {3, "s16", 16, 16, RLO_DTYPE_CLASS_SIGNED},
-    {4, "s32", 32, 32, RLO_DTYPE_CLASS_SIGNED},
-    {5, "s64", 64, 64, RLO_DTYPE_CLASS_SIGNED},
-    {31, "u1", 1, 8, RLO_DTYPE_CLASS_UNSIGNED},
-    {27, "u2", 2, 8, RLO_DTYPE_CLASS_UNSIGNED},
-    {22, "u4", 4, 8, RLO_DTYPE_CLASS_UNSIGNED},
-    {6, "u8", 8, 8, RLO_DTYPE_CLASS_UNSIGNED},
-    {7, "u16", 16, 16, RLO_DTYPE_CLASS_UNSIGNED},
-    {8, "u32", 32, 32, RLO_DTYPE_CLASS_UNSIGNED},
-    {9, "u64", 64, 64, RLO_DTYPE_CLASS_UNSIGNED},
-    {10, "f16", 16, 16, RLO_DTYPE_CLASS_FLOAT},
-    {11, "f32", 32, 32, RLO_DTYPE_CLASS_FLOAT},
-    {12, "f64", 64, 64, RLO_DTYPE_CLASS_FLOAT},
-    {16, "bf16", 16, 16, RLO_DTYPE_CLASS_FLOAT},
-    {19, "f8e5m2", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {20, "f8e4m3fn", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {23, "f8e4m3b11fnuz", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {24, "f8e5m2fnuz", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {25, "f8e4m3fnuz", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {28, "f8e4m3", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {29, "f8e3m4", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {32, "f4e2m1fn", 4, 8, RLO_DTYPE_CLASS_FLOAT},
-    {33, "f8e8m0fnu", 8, 8, RLO_DTYPE_CLASS_FLOAT},
-    {35, "f6e3m2fn", 6, 8, RLO_DTYPE_CLASS_FLOAT},
-    {36, "f6e2m3fn", 6, 8, RLO_DTYPE_CLASS_FLOAT},
-    {15, "c64", 64, 64, RLO_DTYPE_CLASS_COMPLEX},
-    {18, "c128", 128, 128, RLO_DTYPE_CLASS_COMPLEX},
+    {1, "pred", "bool", 1, 8, RLO_DTYPE_CLASS_BOOL},
+    {30, "s1", "int1", 1, 8, RLO_DTYPE_CLASS_SIGNED},
+    {26, "s2", "int2", 2, 8, RLO_DTYPE_CLASS_SIGNED},
+    {21, "s4", "int4", 4, 8, RLO_DTYPE_CLASS_SIGNED},
+    {2, "s8", "int8", 8, 8, RLO_DTYPE_CLASS_SIGNED},
+    {3, "s16", "int16", 16, 16, RLO_DTYPE_CLASS_SIGNED},
+    {4, "s32", "int32", 32, 32, RLO_DTYPE_CLASS_SIGNED},
+    {5, "s64", "int64", 64, 64, RLO_DTYPE_CLASS_SIGNED},
+    {31, "u1", "uint1", 1, 8, RLO_DTYPE_CLASS_UNSIGNED},
+    {27, "u2", "uint2", 2, 8, RLO_DTYPE_CLASS_UNSIGNED},
+    {22, "u4", "uint4", 4, 8, RLO_DTYPE_CLASS_UNSIGNED},
+    {6, "u8", "uint8", 8, 8, RLO_DTYPE_CLASS_UNSIGNED},
+    {7, "u16", "uint16", 16, 16, RLO_DTYPE_CLASS_UNSIGNED},
+    {8, "u32", "uint32", 32, 32, RLO_DTYPE_CLASS_UNSIGNED},
+    {9, "u64", "uint64", 64, 64, RLO_DTYPE_CLASS_UNSIGNED},
+    {10, "f16", "float16", 16, 16, RLO_DTYPE_CLASS_FLOAT},
+    {11, "f32", "float32", 32, 32, RLO_DTYPE_CLASS_FLOAT},
+    {12, "f64", "float64", 64, 64, RLO_DTYPE_CLASS_FLOAT},
+    {16, "bf16", "bfloat16", 16, 16, RLO_DTYPE_CLASS_FLOAT},
+    {19, "f8e5m2", "float8_e5m2", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {20, "f8e4m3fn", "float8_e4m3fn", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {23, "f8e4m3b11fnuz", "float8_e4m3b11fnuz", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {24, "f8e5m2fnuz", "float8_e5m2fnuz", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {25, "f8e4m3fnuz", "float8_e4m3fnuz", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {28, "f8e4m3", "float8_e4m3", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {29, "f8e3m4", "float8_e3m4", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {32, "f4e2m1fn", "float4_e2m1fn", 4, 8, RLO_DTYPE_CLASS_FLOAT},
+    {33, "f8e8m0fnu", "float8_e8m0fnu", 8, 8, RLO_DTYPE_CLASS_FLOAT},
+    {35, "f6e3m2fn", "float6_e3m2fn", 6, 8, RLO_DTYPE_CLASS_FLOAT},
+    {36, "f6e2m3fn", "float6_e2m3fn", 6, 8, RLO_DTYPE_CLASS_FLOAT},
+    {15, "c64", "complex64", 64, 64, RLO_DTYPE_CLASS_COMPLEX},
+    {18, "c128", "complex128", 128, 128, RLO_DTYPE_CLASS_COMPLEX},
 };
 
 enum { NUM_TYPES = sizeof types / sizeof types[0] };
@@ -57,6 +58,8 @@ RLO_LOOP_TEST(test_dtype__knows_every_type, 0, NUM_TYPES) {
   ck_assert(rlo_dtype_is_valid(dtype));
   ck_assert_str_eq(rlo_dtype_name(dtype), types[_i].name);
   expect_ok(rlo_dtype_from_name(types[_i].name, &found));
+  ck_assert_int_eq(found, dtype);
+  expect_ok(rlo_dtype_from_name(types[_i].npy_name, &found));
   ck_assert_int_eq(found, dtype);
   ck_assert_int_eq(rlo_dtype_class_of(dtype), types[_i].class_of);
   ck_assert_int_eq(rlo_dtype_value_bits(dtype), types[_i].value_bits);
@@ -84,8 +87,8 @@ RLO_TEST(test_dtype__knows_no_other_number) {
 }
 
 RLO_TEST(test_dtype__finds_no_other_name) {
-  static const char *const names[] = {"",        "F32",   "f3",     "f322", " f32",
-                                      "invalid", "tuple", "opaque", "token"};
+  static const char *const names[] = {"",   "F32",     "f3",    "f322",   " f32", "float",
+                                      "f4", "invalid", "tuple", "opaque", "token"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     rlo_dtype dtype = RLO_DTYPE_F32;
     ck_assert_int_eq(rlo_dtype_from_name(names[i], &dtype), RLO_NOT_FOUND);

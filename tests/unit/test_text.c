@@ -114,6 +114,11 @@ static const struct {
     {"f32[-0,007]", "f32[0,7]{1,0}"},
     {"f32[<= 3, ? ]", "f32[<=3,?]{1,0}"},
     {"f32[2]{0:M(0)}", "f32[2]{0}"},
+    /* NumPy's names. */
+    {"float32[2,3]", "f32[2,3]{1,0}"},
+    {"bool[2]", "pred[2]{0}"},
+    {"int4[2]{0:E(4)}", "s4[2]{0:E(4)}"},
+    {"float8_e4m3fn[2]", "f8e4m3fn[2]{0}"},
     {"f32[9]{0:SC( 0 : 1 , 2 )}", "f32[9]{0:SC(0:1,2)}"},
     /* The levels of sparse dimensions are read and forgotten. */
     {"f32[2]{0:D(D)}", "f32[2]{0}"},
