@@ -22,10 +22,15 @@ typedef struct rlo_npy_header {
   /** True if the elements are stored in the byte order that is not the
    *  host's; their bytes need swapping before use. */
   bool is_byte_swapped;
-  /** True if the file does not say which type its elements have, only that they
-   *  take 1 or 2 bytes: NumPy so writes the types that ml_dtypes adds, such as
-   *  bfloat16, float8_e4m3fn and int4. shape.dtype is then u8 or u16. */
+  /** True if the elements have none of our types, so that only their bytes can
+   *  be moved. The shape is then that of unsigned integers as wide: u8, u16, u32
+   *  or u64. Elements of another width are the last dimension, of bytes, or of
+   *  the characters, u32, of a text. NumPy so writes text, times, records, and
+   *  most types that ml_dtypes adds, such as bfloat16 and int4: as V2 and V1. */
   bool is_type_unknown;
+  /** The type as the file spells it, "<f4", cut to the room; that of a record
+   *  of 12 bytes is "|V12". Terminated. */
+  char type_name[32];
 } rlo_npy_header;
 
 #define RLO_NPY_HEADER_INIT \
@@ -34,15 +39,16 @@ typedef struct rlo_npy_header {
 /**
  * Parse the first bytes of an .npy file, versions 1 to 3.
  *
- * Fixed-size numeric and boolean types only: b1, i1..i8, u1..u8, f2 f4 f8,
- * c8 c16; and V1, V2, for which is_type_unknown is set.
+ * Types of a fixed size: b1, i1..i8, u1..u8, f1 (f8e5m2) f2 f4 f8, c8 c16, with
+ * or without a byte order, by NumPy's letters ("d") or names ("float64"); and
+ * others, for which is_type_unknown is set: S, U, M8, m8, V and records.
  * @param bytes     the beginning of the file, `size_bytes` of it.
  * @param file_bytes  size of the whole file, to check the header against; -1
  *                  if it is not known.
  * @return RLO_OK; RLO_PARSE for what is not .npy or an unknown header;
  *         RLO_DATA_LOSS if it is truncated or the data are not as long as the
- *         header gives, neither less nor more; RLO_UNSUPPORTED for object,
- *         string, structured and extended types and beyond RLO_MAX_RANK or
+ *         header gives, neither less nor more; RLO_UNSUPPORTED for objects,
+ *         for other types and beyond RLO_MAX_RANK or
  *         RLO_NPY_MAX_HEADER_BYTES; RLO_OVERFLOW for a size beyond int64;
  *         RLO_INVALID_ARGUMENT if file_bytes is below size_bytes, or for a
  *         struct_size that this library does not know. On failure *out_header
@@ -84,7 +90,8 @@ typedef struct rlo_numpy_view {
  * Describes an array by NumPy's attributes: `a.dtype.str`, `a.shape` and
  * `a.strides`.
  *
- * @param type           "<f4", "|b1"; terminated. The types of rlo_npy_parse.
+ * @param type           "<f4", "|b1"; terminated. The types of rlo_npy_parse that are
+ *                       ours.
  * @param dims           `rank` sizes, borrowed; NULL only for rank 0.
  * @param strides_bytes  `rank` strides, borrowed; NULL: row-major.
  * @param available_bytes  what may be counted as part of the array, from the

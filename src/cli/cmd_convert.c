@@ -116,9 +116,6 @@ static const rlo__option options[] = {
     {0}};
 
 static int check_options(rlo__convert_request *request) {
-  if (request->hints.is_bitcast && request->from == NULL) {
-    return rlo__fail_usage("convert", "--bitcast requires --from");
-  }
   bool is_kernel_named = request->stream.family != NULL || request->stream.schedule != NULL;
   if (request->stream.is_host && is_kernel_named) {
     return rlo__fail_usage("convert",
@@ -184,7 +181,8 @@ const rlo__command rlo__cmd_convert = {
         "                bytes\n"
         "  --bitcast     take the bits of an .npy file's elements for elements "
         "of\n"
-        "                the type of --from, whatever type they have there\n"
+        "                the type of --from, whatever type they have there;\n"
+        "                without --from, text, times and records for integers\n"
         "  --offset BYTES  where the slots begin in a file of bare bytes, "
         "which\n"
         "                may go on behind them\n"

@@ -356,9 +356,6 @@ static int take_arguments(int argc, char **argv, rlo__op_request *request) {
   if (optind >= argc) {
     return rlo__fail_usage("op", "name an operation, or give --list");
   }
-  if (request->is_bitcast && request->from.count == 0) {
-    return rlo__fail_usage("op", "--bitcast requires --from");
-  }
   request->beta = request->is_accumulating ? 1.0 : request->beta;
   if (rlo__op_is_adding(request) && request->stream.is_resumed) {
     return rlo__fail_usage("op",
@@ -428,7 +425,8 @@ const rlo__command rlo__cmd_op = {
         "file\n"
         "  --bitcast        take the bits of .npy elements for elements of "
         "the\n"
-        "                   type of --from, whatever type they have there\n"
+        "                   type of --from, whatever type they have there;\n"
+        "                   without --from, text, times and records for integers\n"
         "  --alpha A        multiply the results by A\n"
         "  --beta B         and add B times what OUT holds, which is then an "
         "array\n"

@@ -92,7 +92,10 @@ static holding compare(const rlo_npy_header *header, const rlo_shape *from) {
   if (file_shape->rank != 1 && !rlo_shape_equal(&file_as_expected, &expected)) {
     return HOLDS_OTHERS;
   }
-  return header->is_type_unknown || stands_for(file_shape->dtype, expected.dtype, from->dtype)
+  /* V, raw bytes, is no type. Text or a time is one, although none of ours. */
+  const bool is_untyped = header->is_type_unknown && strchr(header->type_name, 'V') != NULL;
+  return is_untyped || (!header->is_type_unknown &&
+                        stands_for(file_shape->dtype, expected.dtype, from->dtype))
              ? HOLDS_ELEMENTS
              : HOLDS_BITS;
 }
@@ -110,7 +113,8 @@ static int check_slots(const rlo__input_file *file, const rlo__file_hints *hints
     return rlo__fail(
         "%s holds %s, not elements of type %s; --bitcast takes the bits of one "
         "for the other",
-        file->path, rlo__shape_text(file_shape), rlo_dtype_name(hints->from->dtype));
+        file->path, header->is_type_unknown ? header->type_name : rlo__shape_text(file_shape),
+        rlo_dtype_name(hints->from->dtype));
   }
   RLO__EXIT_TRY(rlo__check(make_file_shape(hints->from, &expected)));
   return rlo__fail("%s holds %s; a file for %s has %s", file->path, rlo__shape_text(file_shape),
@@ -126,10 +130,17 @@ static int parse_header(const rlo__input_file *file, rlo_npy_header *out_header)
              : rlo__fail("%s: %s", file->path, rlo_error_last()->message);
 }
 
-/* The file says how wide its elements are, and no more. */
-static int fail_unknown_type(const rlo__input_file *file, const rlo_shape *file_shape) {
-  rlo_shape likely = *file_shape;
-  bool is_byte = likely.dtype == RLO_DTYPE_U8;
+/* Names what can be done with elements of none of our types. */
+static int fail_unknown_type(const rlo__input_file *file, const rlo_npy_header *header) {
+  rlo_shape likely = header->shape;
+  const char *raw = strchr(header->type_name, 'V');
+  const bool is_byte = raw != NULL && strcmp(raw, "V1") == 0;
+  if (!is_byte && (raw == NULL || strcmp(raw, "V2") != 0)) {
+    return rlo__fail(
+        "%s holds elements of NumPy's type '%s', which only can be moved: --bitcast "
+        "takes them for %s",
+        file->path, header->type_name, rlo__shape_text(&header->shape));
+  }
   likely.dtype = is_byte ? RLO_DTYPE_F8E4M3FN : RLO_DTYPE_BF16;
   return rlo__fail(
       "%s holds elements of %s that NumPy has no type for: give the shape with "
@@ -142,8 +153,8 @@ static int read_header(const rlo__input_file *file, const rlo__file_hints *hints
   const rlo_shape *from = hints->from;
   rlo_npy_header header = RLO_NPY_HEADER_INIT;
   RLO__EXIT_TRY(parse_header(file, &header));
-  if (from == NULL && header.is_type_unknown) {
-    return fail_unknown_type(file, &header.shape);
+  if (from == NULL && header.is_type_unknown && !hints->is_bitcast) {
+    return fail_unknown_type(file, &header);
   }
   if (from != NULL) {
     RLO__EXIT_TRY(check_slots(file, hints, &header));

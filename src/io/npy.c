@@ -12,20 +12,15 @@
 #include "desc/dtype.h"
 #include "desc/layout.h"
 #include "desc/strides.h"
+#include "io/npy_type.h"
 
 enum {
   MAGIC_BYTES = 6,
   /* The magic and two bytes of version. */
   VERSION_END = 8,
-  /* Characters of a number or a name in a message. */
-  MAX_SHOWN = 24
 };
 
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
-
-static int shown(size_t length) {
-  return length < MAX_SHOWN ? (int)length : MAX_SHOWN;
-}
 
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -33,74 +28,24 @@ static bool is_digit(char c) {
 
 /* -------------------------------------------------------------------- types */
 
-/* The element type that NumPy calls by this letter and number of bytes, 'f' and
- * 4; RLO_DTYPE_INVALID if there is none. */
-static rlo_dtype dtype_of(char kind, int64_t bytes) {
-  for (int number = 1; number < rlo__dtype_end; ++number) {
-    const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
-    if (info != NULL && info->npy_kind == kind &&
-        rlo_dtype_storage_bits((rlo_dtype)number) == 8 * bytes) {
-      return (rlo_dtype)number;
-    }
-  }
-  return RLO_DTYPE_INVALID;
-}
-
-/* Reads a type as NumPy spells it: a byte order, a letter and a number of
- * bytes. `text` need not be terminated; it has no NUL. */
-static rlo_status parse_type(const char *text, size_t length, rlo_dtype *out_dtype,
-                             bool *out_is_byte_swapped) {
-  const char order = (char)(length > 1 ? text[0] : ' ');
-  const char kind = (char)(length > 1 ? text[1] : ' ');
-  const bool is_order = strchr("<>=|", order) != NULL;
-  if (is_order && strchr("OSUVMmat", kind) != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the type '%.*s' (objects, text, times, records) is not "
-                    "supported",
-                    shown(length), text);
-  }
-  int64_t bytes = length > 2 && length < 12 ? 0 : -1;
-  for (size_t i = 2; i < length && bytes >= 0; ++i) {
-    bytes = is_digit(text[i]) ? bytes * 10 + (text[i] - '0') : -1;
-  }
-  if (!is_order || strchr("biufc", kind) == NULL || bytes < 0) {
-    return RLO_FAIL(RLO_PARSE, "expected a byte order and a type like '<f4', found '%.*s'",
-                    shown(length), text);
-  }
-  *out_dtype = dtype_of(kind, bytes);
-  if (*out_dtype == RLO_DTYPE_INVALID) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the type '%.*s' is not supported", shown(length), text);
-  }
-  if (order == '|' && bytes > 1) {
-    return RLO_FAIL(RLO_PARSE, "the type '%.*s' has more than one byte and no byte order",
-                    shown(length), text);
-  }
-  /* The host is little-endian: base/version.c. */
-  *out_is_byte_swapped = bytes > 1 && order == '>';
-  return RLO_OK;
-}
-
-/* The unsigned integer as wide as elements whose type NumPy does not know:
- * "<V2", "|V1". RLO_DTYPE_INVALID for another spelling. `text` has no NUL. */
-static rlo_dtype unknown_type(const char *text, size_t length) {
-  bool is_unknown = length == 3 && strchr("<|=", text[0]) != NULL && text[1] == 'V' &&
-                    (text[2] == '1' || text[2] == '2');
-  return is_unknown ? dtype_of('u', text[2] - '0') : RLO_DTYPE_INVALID;
-}
-
 rlo_status rlo_shape_from_numpy(const char *type, const int64_t *dims, const int64_t *strides_bytes,
                                 int32_t rank, int64_t available_bytes, rlo_numpy_view *out_view) {
   RLO_REQUIRE(type, out_view);
   RLO_REQUIRE_LIST(dims, rank);
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  rlo_dtype dtype = RLO_DTYPE_INVALID;
-  RLO_TRY(parse_type(type, strlen(type), &dtype, &view.is_byte_swapped));
-  int64_t element_bytes = rlo_dtype_storage_bits(dtype) / 8;
+  rlo__npy_type item;
+  RLO_TRY(rlo__npy_type_parse(type, strlen(type), &item));
+  if (item.is_unknown) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "the type '%.*s' is not supported",
+                    rlo__npy_shown(strlen(type)), type);
+  }
+  view.is_byte_swapped = item.is_byte_swapped;
+  int64_t element_bytes = rlo_dtype_storage_bits(item.dtype) / 8;
   int64_t lowest_elems = 0;
   rlo_layout layout;
   RLO_TRY(rlo__layout_from_byte_strides(dims, strides_bytes, rank, element_bytes, available_bytes,
                                         &layout, &lowest_elems));
-  RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &layout, &view.shape));
+  RLO_TRY(rlo_shape_make_with_layout(item.dtype, dims, rank, &layout, &view.shape));
   if (!rlo__mul(lowest_elems, element_bytes, &view.offset_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "the position %lld of the lowest element does not fit 64 "
@@ -192,6 +137,7 @@ typedef struct description {
   /* A bit for each of the keys. */
   unsigned seen;
   bool is_fortran;
+  rlo__npy_type item;
   rlo_npy_header header;
 } description;
 
@@ -278,7 +224,8 @@ static rlo_status read_dimension(reader *r, int64_t *out_value) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "byte %zu of the .npy file: the dimension %.*s%s does "
                     "not fit 64 bits",
-                    start, shown(length), r->file + start, length > MAX_SHOWN ? "..." : "");
+                    start, rlo__npy_shown(length), r->file + start,
+                    length > RLO__NPY_MAX_SHOWN ? "..." : "");
   }
   /* Python 2 wrote its long integers as 3L. */
   if (peek(r) == 'L') {
@@ -290,8 +237,7 @@ static rlo_status read_dimension(reader *r, int64_t *out_value) {
 }
 
 /* (), (3,), (3, 4) or (3, 4,): as in Python, (3) is no tuple. */
-static rlo_status read_shape(reader *r, description *d) {
-  rlo_shape *shape = &d->header.shape;
+static rlo_status read_shape(reader *r, rlo_shape *shape) {
   if (!accept(r, '(')) {
     return refuse(r, "'(' of a shape");
   }
@@ -311,25 +257,95 @@ static rlo_status read_shape(reader *r, description *d) {
   return RLO_OK;
 }
 
-/* A byte order, a letter and a number of bytes: "<f4". */
-static rlo_status read_type(reader *r, description *d) {
+/* The type of an array, or of a field, as a string, which is borrowed. */
+static rlo_status read_type_name(reader *r, rlo__npy_type *out_item, const char **out_text,
+                                 size_t *out_length) {
   size_t position = r->at;
-  if (peek(r) == '[' || peek(r) == '(') {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu of the .npy file: structured types are not "
-                    "supported",
-                    position);
-  }
+  RLO_TRY(read_string(r, out_text, out_length));
+  return rlo__status_prefix(rlo__npy_type_parse(*out_text, *out_length, out_item),
+                            "byte %zu of the .npy file: ", position);
+}
+
+static rlo_status read_fields(reader *r, int depth, int64_t *out_bytes);
+
+/* 'x', '<f4' or 'x', '<f4', (2, 3): adds the bytes of a field. */
+static rlo_status read_field(reader *r, int depth, int64_t *bytes) {
   const char *text = NULL;
   size_t length = 0;
+  rlo__npy_type item;
+  int64_t field_bytes = 0;
+  rlo_shape shape = {0};
   RLO_TRY(read_string(r, &text, &length));
-  rlo_npy_header *header = &d->header;
-  header->shape.dtype = unknown_type(text, length);
-  header->is_type_unknown = header->shape.dtype != RLO_DTYPE_INVALID;
-  return header->is_type_unknown ? RLO_OK
-                                 : rlo__status_prefix(parse_type(text, length, &header->shape.dtype,
-                                                                 &header->is_byte_swapped),
-                                                      "byte %zu of the .npy file: ", position);
+  if (!accept(r, ',')) {
+    return refuse(r, "',' and a type");
+  }
+  size_t position = r->at;
+  if (accept(r, '[')) {
+    RLO_TRY(read_fields(r, depth + 1, &field_bytes));
+  } else {
+    RLO_TRY(read_type_name(r, &item, &text, &length));
+    field_bytes = item.count * (rlo_dtype_storage_bits(item.dtype) / 8);
+  }
+  if (accept(r, ',')) {
+    RLO_TRY(read_shape(r, &shape));
+  }
+  bool fits = true;
+  for (int32_t k = 0; k < shape.rank; ++k) {
+    fits = fits && rlo__mul(field_bytes, shape.dims[k], &field_bytes);
+  }
+  return fits && rlo__add(*bytes, field_bytes, bytes)
+             ? RLO_OK
+             : RLO_FAIL(RLO_OVERFLOW, "byte %zu of the .npy file: the field does not fit 64 bits",
+                        position);
+}
+
+/* ('x', '<f4'), ...], where the type of a field may be another list. */
+static rlo_status read_fields(reader *r, int depth, int64_t *out_bytes) {
+  enum { MAX_DEPTH = 16 };
+
+  if (depth > MAX_DEPTH) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "byte %zu of the .npy file: fields within fields, deeper than %d", r->at,
+                    MAX_DEPTH);
+  }
+  while (!accept(r, ']')) {
+    if (!accept(r, '(')) {
+      return refuse(r, "'(' of a field");
+    }
+    RLO_TRY(read_field(r, depth, out_bytes));
+    if (!accept(r, ')')) {
+      return refuse(r, "')' of a field");
+    }
+    if (!accept(r, ',') && peek(r) != ']') {
+      return refuse(r, "',' or ']'");
+    }
+  }
+  return RLO_OK;
+}
+
+/* A type's name, or the fields of a structured type. */
+static rlo_status read_type(reader *r, description *d) {
+  char *name = d->header.type_name;
+  size_t position = r->at;
+  const char *text = NULL;
+  size_t length = 0;
+  int64_t bytes = 0;
+  if (!accept(r, '[')) {
+    RLO_TRY(read_type_name(r, &d->item, &text, &length));
+    (void)snprintf(name, sizeof d->header.type_name, "%.*s", rlo__npy_shown(length), text);
+    return RLO_OK;
+  }
+  RLO_TRY(read_fields(r, 1, &bytes));
+  if (bytes == 0) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu of the .npy file: a type of no bytes", position);
+  }
+  d->item = rlo__npy_type_unknown('V', bytes);
+  (void)snprintf(name, sizeof d->header.type_name, "|V%" PRId64, bytes);
+  return RLO_OK;
+}
+
+static rlo_status read_dims(reader *r, description *d) {
+  return read_shape(r, &d->header.shape);
 }
 
 static rlo_status read_order(reader *r, description *d) {
@@ -343,7 +359,7 @@ static const struct {
 } keys[] = {
     {"descr", read_type},
     {"fortran_order", read_order},
-    {"shape", read_shape},
+    {"shape", read_dims},
 };
 
 enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
@@ -363,7 +379,7 @@ static rlo_status read_entry(reader *r, description *d) {
     return RLO_FAIL(RLO_PARSE,
                     "byte %zu of the .npy file: expected the keys descr, "
                     "fortran_order and shape, each once, found '%.*s'",
-                    position, shown(length), key);
+                    position, rlo__npy_shown(length), key);
   }
   d->seen |= 1u << k;
   return accept(r, ':') ? keys[k].read(r, d) : refuse(r, "':'");
@@ -460,6 +476,28 @@ static rlo_status find_dictionary(const unsigned char *bytes, size_t size_bytes,
   return RLO_OK;
 }
 
+/* Makes the shape of the entries. Elements of several integers get one more
+ * dimension, the fastest. */
+static rlo_status make_shape(description *d) {
+  rlo_shape *shape = &d->header.shape;
+  rlo_layout layout =
+      d->is_fortran ? rlo_layout_column_major(shape->rank) : rlo_layout_row_major(shape->rank);
+  if (d->item.count > 1) {
+    if (shape->rank == RLO_MAX_RANK) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "the type '%s' takes one more dimension than the limit of %d",
+                      d->header.type_name, RLO_MAX_RANK);
+    }
+    memmove(layout.minor_to_major + 1, layout.minor_to_major,
+            (size_t)shape->rank * sizeof layout.minor_to_major[0]);
+    layout.minor_to_major[0] = shape->rank;
+    shape->dims[shape->rank++] = d->item.count;
+  }
+  d->header.is_byte_swapped = d->item.is_byte_swapped;
+  d->header.is_type_unknown = d->item.is_unknown;
+  return rlo_shape_make_with_layout(d->item.dtype, shape->dims, shape->rank, &layout, shape);
+}
+
 rlo_status rlo_npy_parse(const void *bytes, size_t size_bytes, int64_t file_bytes,
                          rlo_npy_header *out_header) {
   RLO_REQUIRE(out_header);
@@ -472,10 +510,7 @@ rlo_status rlo_npy_parse(const void *bytes, size_t size_bytes, int64_t file_byte
   description d = {.header = RLO_NPY_HEADER_INIT};
   RLO_TRY(find_dictionary(bytes, size_bytes, &r));
   RLO_TRY(read_dictionary(&r, &d));
-  rlo_shape *shape = &d.header.shape;
-  const rlo_layout layout =
-      d.is_fortran ? rlo_layout_column_major(shape->rank) : rlo_layout_row_major(shape->rank);
-  RLO_TRY(rlo_shape_make_with_layout(shape->dtype, shape->dims, shape->rank, &layout, shape));
+  RLO_TRY(make_shape(&d));
   d.header.data_offset_bytes = (int64_t)r.end;
   RLO_TRY(check_file_size(&d.header, file_bytes));
   return rlo__report_write(".npy header", "RLO_NPY_HEADER_INIT", &d.header, out_header,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "relayout/npy.h"
+#include "relayout/text.h"
 #include "support/npy_bytes.h"
 #include "support/random.h"
 #include "support/suite.h"
@@ -144,6 +145,62 @@ static const struct {
      {4},
      false,
      false},
+    /* float8_e5m2 of ml_dtypes. */
+    {"{'descr': '<f1', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_F8E5M2,
+     1,
+     {4},
+     false,
+     false},
+    /* NumPy's other spellings. */
+    {"{'descr': 'float64', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_F64,
+     1,
+     {4},
+     false,
+     false},
+    {"{'descr': 'f8', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_F64,
+     1,
+     {4},
+     false,
+     false},
+    {"{'descr': '|f8', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_F64,
+     1,
+     {4},
+     false,
+     false},
+    {"{'descr': 'u8', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_U64,
+     1,
+     {4},
+     false,
+     false},
+    {"{'descr': '>l', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_S64,
+     1,
+     {4},
+     false,
+     true},
+    {"{'descr': 'D', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_C128,
+     1,
+     {4},
+     false,
+     false},
+    {"{'descr': '?', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_PRED,
+     1,
+     {4},
+     false,
+     false},
+    {"{'descr': 'bfloat16', 'fortran_order': False, 'shape': (4,), }",
+     RLO_DTYPE_BF16,
+     1,
+     {4},
+     false,
+     false},
 };
 
 static bool is_host_big_endian(void) {
@@ -178,26 +235,46 @@ RLO_TABLE_TEST(test_npy__reads_what_numpy_writes, headers) {
   }
 }
 
-/* The types that ml_dtypes writes for bfloat16, float8_e4m3fn and int4. */
+/* The types that ml_dtypes writes for bfloat16, float8_e4m3fn, int4 and
+ * complex32; texts, times, records. Each has a shape of integers as wide. */
 RLO_TEST(test_npy__reads_elements_of_unknown_type) {
   static const struct {
-    const char *descr;
-    rlo_dtype dtype;
+    const char *descr, *name, *shape, *fortran_shape;
+    bool is_byte_swapped;
   } cases[] = {
-      {"<V2", RLO_DTYPE_U16}, {"|V2", RLO_DTYPE_U16}, {"<V1", RLO_DTYPE_U8}, {"|V1", RLO_DTYPE_U8}};
+      {"'<V2'", "<V2", "u16[2,3]{1,0}", "u16[2,3]{0,1}", false},
+      {"'|V2'", "|V2", "u16[2,3]{1,0}", "u16[2,3]{0,1}", false},
+      {"'<V1'", "<V1", "u8[2,3]{1,0}", "u8[2,3]{0,1}", false},
+      {"'|V1'", "|V1", "u8[2,3]{1,0}", "u8[2,3]{0,1}", false},
+      {"'<W4'", "<W4", "u32[2,3]{1,0}", "u32[2,3]{0,1}", false},
+      {"'<f16'", "<f16", "u8[2,3,16]{2,1,0}", "u8[2,3,16]{2,0,1}", false},
+      {"'<M8[ns]'", "<M8[ns]", "u64[2,3]{1,0}", "u64[2,3]{0,1}", false},
+      {"'>m8'", ">m8", "u64[2,3]{1,0}", "u64[2,3]{0,1}", true},
+      {"'|S5'", "|S5", "u8[2,3,5]{2,1,0}", "u8[2,3,5]{2,0,1}", false},
+      {"'|S8'", "|S8", "u64[2,3]{1,0}", "u64[2,3]{0,1}", false},
+      {"'>U2'", ">U2", "u32[2,3,2]{2,1,0}", "u32[2,3,2]{2,0,1}", true},
+      {"'<U1'", "<U1", "u32[2,3]{1,0}", "u32[2,3]{0,1}", false},
+      {"'|V12'", "|V12", "u8[2,3,12]{2,1,0}", "u8[2,3,12]{2,0,1}", false},
+      {"[('x', '<f4'), ('s', 'S3'), ('t', [('u', '>i2', (2, 2)), ('', '|V1')], (3,)), ]", "|V34",
+       "u8[2,3,34]{2,1,0}", "u8[2,3,34]{2,0,1}", false},
+      {"[('a', '<u8')]", "|V8", "u64[2,3]{1,0}", "u64[2,3]{0,1}", false},
+  };
 
-  for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
-    char dictionary[128];
-    unsigned char bytes[256];
+  for (size_t n = 0; n < 2 * sizeof cases / sizeof cases[0]; ++n) {
+    char text[256];
+    unsigned char bytes[300];
+    const bool is_fortran = n % 2 != 0;
     rlo_npy_header header = RLO_NPY_HEADER_INIT;
-    snprintf(dictionary, sizeof dictionary,
-             "{'descr': '%s', 'fortran_order': True, 'shape': (2, 3), }", cases[n].descr);
-    size_t size_bytes = test_npy_make(bytes, 1, dictionary);
-    ck_assert_int_eq(test_npy_parse(bytes, size_bytes, -1, &header), RLO_OK);
+    snprintf(text, sizeof text, "{'descr': %s, 'fortran_order': %s, 'shape': (2, 3), }",
+             cases[n / 2].descr, is_fortran ? "True" : "False");
+    size_t size_bytes = test_npy_make(bytes, 1, text);
+    ck_assert_msg(test_npy_parse(bytes, size_bytes, -1, &header) == RLO_OK, "%s: %s", text,
+                  rlo_error_last()->message);
     ck_assert(header.is_type_unknown);
-    ck_assert(!header.is_byte_swapped);
-    ck_assert_int_eq(header.shape.dtype, cases[n].dtype);
-    ck_assert(rlo_layout_is_column_major(&header.shape.layout, 2));
+    ck_assert(header.is_byte_swapped == cases[n / 2].is_byte_swapped);
+    ck_assert_str_eq(header.type_name, cases[n / 2].name);
+    rlo_shape_format(&header.shape, text, sizeof text);
+    ck_assert_str_eq(text, is_fortran ? cases[n / 2].fortran_shape : cases[n / 2].shape);
   }
 }
 

@@ -49,7 +49,7 @@ static rlo_status write_dlpack_view(void *out) {
 }
 
 static const test_report reports[] = {
-    {".npy header", sizeof(rlo_npy_header), offsetof(rlo_npy_header, is_type_unknown),
+    {".npy header", sizeof(rlo_npy_header), offsetof(rlo_npy_header, type_name),
      write_npy_header},
     {"NumPy view", sizeof(rlo_numpy_view), offsetof(rlo_numpy_view, is_byte_swapped),
      write_numpy_view},
