@@ -5,7 +5,7 @@
 #   relayout-bench --csv ttc57 >ttc57.csv
 #   gnuplot -e "csv='ttc57.csv'; suite='ttc57'; out='ttc57.svg'" \
 #     bench/plots/fractions.gp
-# A contestant that took part in no case has no marks. With value='best_fraction'
+# A contestant that took part in no case is not named. With value='best_fraction'
 # the best round of each counts instead of the median.
 
 if (!exists("csv")) csv = "bench.csv"
@@ -24,6 +24,11 @@ count = 0
 note(number, name) = (count = number, \
   tics = tics . sprintf("set xtics add ('%s' %d); ", name, number), number)
 stats csv using (is_shown("copy") ? note(column("number"), strcol("case")) : NaN) nooutput
+# An empty title leaves a contestant out of the key.
+seen = " "
+see(name) = (seen = strstrt(seen, " " . name . " ") ? seen : seen . name . " ", 1)
+stats csv using (strcol("suite") eq suite ? see(strcol("contestant")) : NaN) nooutput
+key(name, title) = strstrt(seen, " " . name . " ") ? title : ""
 
 set terminal svg size 1000,440 noenhanced font "sans-serif,11" background "white"
 set output out
@@ -41,17 +46,17 @@ set boxwidth 0.7
 set xrange [0.3:count + 0.7]
 
 plot 1 notitle with lines dashtype 2 linecolor rgb "#888888", \
-  csv using (place("relayout")):(column(value)) title "relayout" \
+  csv using (place("relayout")):(column(value)) title key("relayout", "relayout") \
     with boxes linecolor rgb "#4472a8", \
-  csv using (place("copy")):(column(value)) title "copy kernel" \
+  csv using (place("copy")):(column(value)) title key("copy", "copy kernel") \
     with points pointtype 1 pointsize 0.6 linecolor rgb "#222222", \
-  csv using (place("memcpy")):(column(value)) title "memcpy" \
+  csv using (place("memcpy")):(column(value)) title key("memcpy", "memcpy") \
     with points pointtype 2 pointsize 0.6 linecolor rgb "#555555", \
-  csv using (place("hptt")):(column(value)) title "HPTT" \
+  csv using (place("hptt")):(column(value)) title key("hptt", "HPTT") \
     with points pointtype 7 pointsize 0.5 linecolor rgb "#c55a11", \
-  csv using (place("onednn")):(column(value)) title "oneDNN" \
+  csv using (place("onednn")):(column(value)) title key("onednn", "oneDNN") \
     with points pointtype 5 pointsize 0.5 linecolor rgb "#548235", \
-  csv using (place("openblas")):(column(value)) title "OpenBLAS" \
+  csv using (place("openblas")):(column(value)) title key("openblas", "OpenBLAS") \
     with points pointtype 9 pointsize 0.6 linecolor rgb "#7f3f98", \
-  csv using (place("naive")):(column(value)) title "naive" \
+  csv using (place("naive")):(column(value)) title key("naive", "naive") \
     with points pointtype 1 pointsize 0.6 linecolor rgb "#b00020"
