@@ -206,7 +206,8 @@ static int save_svg(const rlo__diagram *diagram, const char *path, const char *t
 
 /* ---------------------------------------------------------------- request */
 
-enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 40 };
+/* A file has room for more than a terminal, if not for more than a browser draws. */
+enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 40, FILE_SIZE = 1000 };
 
 /* --color: the number of its word; 0: not given, which is auto. */
 typedef enum color_choice { COLOR_AUTO = 1, COLOR_ALWAYS = 2, COLOR_NEVER = 3 } color_choice;
@@ -256,10 +257,12 @@ static int print_picture(const rlo__diagram *diagram, const show_request *reques
 
 static int show_picture(const rlo_shape *shape, show_request *request) {
   rlo__diagram diagram;
-  request->diagram.height = request->height != 0 ? (int32_t)request->height : DEFAULT_HEIGHT;
+  request->diagram.height = request->height != 0        ? (int32_t)request->height
+                            : request->svg_path == NULL ? DEFAULT_HEIGHT
+                                                        : FILE_SIZE;
   request->diagram.width = request->width != 0         ? (int32_t)request->width
                            : request->svg_path == NULL ? terminal_width()
-                                                       : DEFAULT_WIDTH;
+                                                       : FILE_SIZE;
   int code = rlo__diagram_draw(shape, &request->diagram, &diagram);
   if (code == RLO__EXIT_OK) {
     code = print_picture(&diagram, request, rlo__shape_text(shape));
@@ -386,7 +389,10 @@ const rlo__command rlo__cmd_show = {
         "  --color WHEN   auto (the default: on a terminal, unless NO_COLOR "
         "is\n"
         "                 set), always or never\n"
-        "  --svg FILE     write the picture to this file instead\n"
+        "  --svg FILE     write the picture to this file instead, which has "
+        "room\n"
+        "                 for 1000 by 1000 characters without --width and "
+        "--height\n"
         "\n"
         "With an index: prints the slot (counted in elements from 0) where "
         "the\n"

@@ -242,6 +242,15 @@ class Show(CliCase):
                 self.assertLessEqual(
                     float(rect.get("y")) + float(rect.get("height")), height)
 
+    def test_svg_has_more_room_than_a_terminal(self):
+        path = self.path("picture.svg")
+        self.ok("show", "--svg", path, "f32[60,100]")
+        text = self.read("picture.svg").decode()
+        self.assertIn(">59,99<", text)
+        self.assertNotIn("abbreviated", text)
+        self.ok("show", "--svg", path, "--width", "80", "f32[60,100]")
+        self.assertIn("abbreviated", self.read("picture.svg").decode())
+
     def test_svg_escapes(self):
         path = self.path("picture.svg")
         self.ok("show", "--svg", path, "f32[<=3]")
