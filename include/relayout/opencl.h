@@ -133,6 +133,12 @@ typedef struct rlo_context_options {
 /**
  * Creates a context on the caller's OpenCL context and one of its devices, or a
  * part of one (clCreateSubDevices), and retains both.
+ *
+ * Several on one cl_context are independent: each has its own programs, wisdom
+ * and memory budget, and builds what it does not find in a cache directory that
+ * they share. Plans of each take buffers, queues and events of the cl_context,
+ * whoever made them; rlo_buffer_release takes the context that made the buffer.
+ * With PoCL nothing is stored on disk while a process has several.
  * @param options  borrowed, with its strings; NULL for the defaults.
  * @return RLO_OK; RLO_INVALID_ARGUMENT if the device does not belong to the
  *         context, or for invalid options; RLO_OUT_OF_MEMORY; RLO_DEVICE.
@@ -360,6 +366,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_plan_get_info(const rlo_plan *plan, rlo_pla
  * it completes after all commands enqueued before, also on an out-of-order
  * queue.
  *
+ * Waits for no command and no event. It builds what rlo_plan_prepare has not:
+ * the first enqueue of a plan, and the first for memory that is less aligned
+ * than whole buffers are, may take the milliseconds of reading a program from
+ * the cache directory or the seconds of compiling it and storing it there, or
+ * wait for a thread that does so for the same program. After
+ * rlo_plan_prepare no enqueue builds, though a driver may compile a part of a
+ * kernel at its first launch, as PoCL does.
+ *
  * @param src_offset_bytes, dst_offset_bytes  multiples of the element's size
  *        (whole bytes for packed types).
  * @param src, dst  buffers of the plan's context that hold the problem's
@@ -378,8 +392,12 @@ RLO_API RLO_NODISCARD rlo_status rlo_plan_get_info(const rlo_plan *plan, rlo_pla
  *         RLO_UNSUPPORTED in a child of fork, for memory that is less aligned
  *         than a forced family needs or rlo_plan_options.is_aligned promised,
  * or if the kernel exceeds a limit of the device; RLO_OVERFLOW if it cannot be
- *         planned for such memory. On failure nothing was enqueued and
- *         *out_event is unchanged. Threads: safe, on one plan too.
+ *         planned for such memory. On failure *out_event is unchanged, the
+ *         queue is not flushed either, and nothing was enqueued. Only of a plan
+ *         of several steps (rlo_plan_info) the first may have been when the
+ *         driver refuses a later one, RLO_DEVICE or RLO_OUT_OF_MEMORY: finish
+ *         the queue before the memory has another use. Threads: safe, on one
+ *         plan too.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_enqueue(rlo_plan *plan, cl_command_queue queue, cl_mem src,
                                              int64_t src_offset_bytes, cl_mem dst,

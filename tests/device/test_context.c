@@ -201,6 +201,34 @@ RLO_TEST(test_context__wraps_and_releases_what_it_retained) {
   test_device_close(&device);
 }
 
+/* Each has its programs and its budget; the objects of OpenCL are everybody's. */
+RLO_TEST(test_context__several_on_one_cl_context) {
+  const rlo_problem problem = test_problem_of("f32[8,9]", "f32[8,9]{0,1}", NULL);
+  test_device device = test_device_open();
+  rlo_context *second = NULL;
+  rlo_plan *plan = NULL;
+  cl_mem buffers[2] = {NULL, NULL};
+  expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
+                               rlo_context_cl_device(device.context), NULL, &second));
+  expect_ok(rlo_buffer_create(device.context, problem.src_bytes, &buffers[0]));
+  expect_ok(rlo_buffer_create(second, problem.dst_bytes, &buffers[1]));
+  expect_ok(rlo_plan_create(second, &problem, NULL, &plan));
+  expect_ok(rlo_enqueue(plan, device.queue, buffers[0], 0, buffers[1], 0, 0, NULL, NULL));
+  expect_cl(clFinish(device.queue));
+  const rlo_context_stats first_stats = test_context_stats(device.context);
+  const rlo_context_stats stats = test_context_stats(second);
+  ck_assert_int_eq(first_stats.launches, 0);
+  ck_assert_int_eq(first_stats.buffer_bytes, problem.src_bytes);
+  ck_assert_int_eq(stats.launches, 1);
+  ck_assert_int_eq(stats.programs_built + stats.disk_hits, 1);
+  ck_assert_int_eq(stats.buffer_bytes, problem.dst_bytes);
+  rlo_plan_release(plan);
+  rlo_buffer_release(device.context, buffers[0]);
+  rlo_buffer_release(second, buffers[1]);
+  rlo_context_release(second);
+  test_device_close(&device);
+}
+
 RLO_TEST(test_context__refuses_what_makes_no_sense) {
   test_device device = test_device_open();
   cl_context wrapped = rlo_context_cl_context(device.context);
