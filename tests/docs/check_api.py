@@ -4,7 +4,8 @@
 
     check_api.py ROOT
 
-docs/api.md names every public header, as `relayout/NAME.h`, but for old names of
+A page for users names the header of each function that it explains, or one that includes it,
+unless relayout.h does. docs/api.md names every public header, as `relayout/NAME.h`, but for old names of
 headers, and with "(experimental)" in its row or section if the header says so. Every function that
 makes something (rlo_..._create, _begin, _register and the like) is named in a
 document. What documents name as `rlo_...` is in a header or a kernel.
@@ -28,7 +29,31 @@ def read(path):
 def functions(header):
     """The names that a header declares as functions."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    return set(re.findall(r"\b(rlo_\w+)\s*\(", text))
+    return set(re.findall(r"\b(rlo_\w+)\s*\(", text)) - {"rlo_status"}
+
+
+def included(name, headers):
+    """A header and those that it includes."""
+    found = {name}
+    for other in re.findall(r'#include "relayout/([\w/]+\.h)"', headers[name]):
+        found |= included(other, headers)
+    return found
+
+
+def without_header(headers, pages):
+    usual = included("relayout.h", headers)
+    for page, text in sorted(pages.items()):
+        if os.path.basename(page) in ("architecture.md", "kernels.md", "testing.md"):
+            continue
+        known = set(usual)
+        for name in headers:
+            if re.search(r"\b%s\b" % os.path.basename(name), text):
+                known |= included(name, headers)
+        text = re.sub(r"```.*?```", "", text, flags=re.S)
+        used = set(re.findall(r"`(rlo_\w+)", text))
+        for name in sorted(set(headers) - known):
+            for function in sorted(functions(headers[name]) & used):
+                yield "%s names %s and not relayout/%s" % (page, function, name)
 
 
 def hidden(root):
@@ -70,6 +95,7 @@ def hidden(root):
                 continue
             if not any(known.startswith(name + "_") for known in declared):
                 yield "%s names %s, which no header has" % (page, name)
+    yield from without_header(headers, pages)
     named = set(re.findall(r"\brlo_\w+", "\n".join(pages.values())))
     for header, text in sorted(headers.items()):
         for name in sorted(functions(text) - named):
