@@ -233,30 +233,9 @@ static int save_proto(const char *path, const contents *c) {
   return code;
 }
 
-/* Returns whether a text begins as a tuple, a program, a buffer, a token or an
- * opaque value does. */
-static bool is_tree_text(const char *text) {
-  static const char *const starts[] = {"(", "b(", "token", "opaque"};
-  const char *at = text + strspn(text, " \t\r\n");
-  for (size_t n = 0; n < sizeof(starts) / sizeof(starts[0]); ++n) {
-    if (strncmp(at, starts[n], strlen(starts[n])) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static rlo_status parse_operand(const char *text, contents *out) {
-  const size_t length = strlen(text);
-  if (strstr(text, "->") != NULL) {
-    return rlo_program_shape_parse(text, length, &out->program);
-  }
-  if (is_tree_text(text)) {
-    return rlo_shape_tree_parse(text, length, &out->tree);
-  }
-  rlo_shape shape;
-  RLO_TRY(rlo_shape_parse(text, length, &shape));
-  return rlo_shape_tree_make_array(&shape, &out->tree);
+  return strstr(text, "->") != NULL ? rlo_program_shape_parse(text, strlen(text), &out->program)
+                                    : rlo_shape_tree_parse(text, strlen(text), &out->tree);
 }
 
 /* ------------------------------------------------------------------ running */
