@@ -59,6 +59,7 @@ static int fail_verb(const char *verb) {
   rlo__nearest verbs = rlo__nearest_begin(verb, strlen(verb));
   rlo__nearest operations = verbs;
   rlo__nearest_try(&verbs, "help");
+  rlo__nearest_try(&verbs, "--version");
   for (size_t i = 0; i < NUM_COMMANDS; ++i) {
     rlo__nearest_try(&verbs, commands[i]->name);
   }

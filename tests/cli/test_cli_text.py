@@ -153,6 +153,7 @@ class Usage(CliCase):
         for code, wrong, right, line in (
                 (2, "convrt", "convert", ["convrt"]),
                 (2, "hlep", "help", ["hlep"]),
+                (2, "version", "--version", ["version"]),
                 (2, "descrbe", "describe", ["help", "descrbe"]),
                 (2, "--perms", "--perm", ["convert", "--perms=1,0", "a", "b"]),
                 (2, "shwo", "show", ["cache", "shwo"]),
