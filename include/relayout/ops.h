@@ -173,6 +173,11 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_space_to_depth(rlo_chain *chain, int6
 RLO_API RLO_NODISCARD rlo_status rlo_chain_depth_to_space(rlo_chain *chain, int64_t block,
                                                           int32_t channel_dim);
 
+/** The same for channels whose blocks are the fastest part: ONNX's mode CRD,
+ *  PyTorch's pixel_shuffle. That of TensorFlow, above, is ONNX's DCR. */
+RLO_API RLO_NODISCARD rlo_status rlo_chain_depth_to_space_crd(rlo_chain *chain, int64_t block,
+                                                              int32_t channel_dim);
+
 /**
  * TensorFlow's SpaceToBatchND: dimensions 1 .. count are padded with zeros, low
  * before and high after, and cut into blocks; the position in a block becomes
@@ -197,16 +202,19 @@ typedef enum rlo_mirror {
   /** 3 2 | 1 2 3 | 2 1: the edge element stands once. */
   RLO_MIRROR_REFLECT = 0,
   /** 2 1 | 1 2 3 | 3 2: the edge element stands twice. */
-  RLO_MIRROR_SYMMETRIC = 1
+  RLO_MIRROR_SYMMETRIC = 1,
+  /** 1 1 | 1 2 3 | 3 3: the edge element goes on. */
+  RLO_MIRROR_EDGE = 2
 } rlo_mirror;
 
 /**
- * Continues the array beyond its edges by its mirror image.
+ * Continues the array beyond its edges by its mirror image, or its edge.
  *
  * The chain gets up to three parts for each padded dimension, so up to 3^d
  * problems, each a box without guards.
  * @param low, high  rank numbers, none negative and none above n - 1 (reflect)
- *                   or n (symmetric); NULL for all 0.
+ *                   or n (symmetric), of an edge none where n is 0; NULL for
+ *                   all 0.
  * @return also RLO_UNSUPPORTED beyond RLO_CHAIN_MAX_PARTS.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_chain_mirror_pad(rlo_chain *chain, const int64_t *low,

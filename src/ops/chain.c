@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 
 static rlo_status check_rank(int32_t rank) {
@@ -99,7 +100,7 @@ rlo_status rlo__chain_append_box(rlo_chain *chain, int32_t first, int64_t size,
                                  rlo__index_rule rule) {
   rlo__index_step step;
   rlo__step_begin(chain, &step);
-  rule.divisor = 1;
+  rule.divisor = rlo__max(rule.divisor, 1);
   rule.is_bounded = true;
   step.dims[rule.from] = size;
   step.out_of_bounds = RLO__OOB_SKIP;

@@ -80,8 +80,8 @@ RLO_NODISCARD rlo_status rlo__chain_append(rlo_chain *chain, const rlo__index_st
 /**
  * Appends one step to the parts from `first` on, which make up an array of
  * `size` elements along the dimension rule.from: they write the box of the
- * result in which `rule`, bounded and without a division, gives that dimension,
- * and skip what is outside it. The shape of the chain is unchanged:
+ * result in which `rule`, bounded, by a divisor of 1 if it has none, gives that
+ * dimension, and skip what is outside it. The shape of the chain is unchanged:
  * rlo__chain_set_size. RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__chain_append_box(rlo_chain *chain, int32_t first, int64_t size,

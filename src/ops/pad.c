@@ -98,9 +98,11 @@ rlo_status rlo_chain_place(rlo_chain *chain, const int64_t *begin, const int64_t
 /* --------------------------------------------------------------- mirror_pad */
 
 /* The size of a mirrored dimension. */
-static rlo_status mirrored_size(int64_t size, int32_t dim, int64_t low, int64_t high, int64_t edge,
-                                int64_t *out_size) {
-  int64_t most = rlo__max(size - edge, 0);
+static rlo_status mirrored_size(int64_t size, int32_t dim, int64_t low, int64_t high,
+                                rlo_mirror mirror, int64_t *out_size) {
+  const int64_t most = mirror == RLO_MIRROR_EDGE && size > 0
+                           ? INT64_MAX
+                           : rlo__max(size - (mirror == RLO_MIRROR_REFLECT ? 1 : 0), 0);
   if (low < 0 || low > most || high < 0 || high > most) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "mirror_pad: low %lld and high %lld of dimension %d; the "
@@ -116,18 +118,28 @@ static rlo_status mirrored_size(int64_t size, int32_t dim, int64_t low, int64_t 
 /* Mirrors one dimension of size 1 or more: the parts of the chain, and copies
  * of them for the low and the high border. */
 static rlo_status mirror_dim(rlo_chain *chain, const rlo_chain *before, int32_t dim, int64_t low,
-                             int64_t high, int64_t edge) {
+                             int64_t high, rlo_mirror mirror) {
   int64_t size = chain->shape.dims[dim];
+  const int64_t edge = mirror == RLO_MIRROR_REFLECT ? 1 : 0;
   const rlo__index_rule inside = {.from = dim, .coef = 1, .base = -low, .count = size};
   /* i = 0 .. low-1 is low - 1 + edge - i, down to edge. */
-  const rlo__index_rule before_it = {
+  rlo__index_rule before_it = {
       .from = dim, .coef = -1, .base = low - 1 + edge, .first = edge, .count = low};
   /* i = low + size + (0 .. high-1) is size - 1 - edge - (0 .. high-1). */
-  const rlo__index_rule after_it = {.from = dim,
-                                    .coef = -1,
-                                    .base = low + size + size - 1 - edge,
-                                    .first = size - edge - high,
-                                    .count = high};
+  rlo__index_rule after_it = {.from = dim,
+                              .coef = -1,
+                              .base = low + size + size - 1 - edge,
+                              .first = size - edge - high,
+                              .count = high};
+  if (mirror == RLO_MIRROR_EDGE) {
+    /* The quotient by the border's width, moved, is the edge all along it. */
+    before_it = (rlo__index_rule){.from = dim, .coef = 1, .divisor = low, .count = 1};
+    after_it =
+        (rlo__index_rule){.from = dim, .coef = 1, .divisor = high, .first = size - 1, .count = 1};
+    if (!rlo__mul_add(-low - size, size - 1, high, &after_it.base)) {
+      return RLO_FAIL(RLO_OVERFLOW, "mirror_pad: the edge of dimension %d exceeds 64 bits", dim);
+    }
+  }
   RLO_TRY(rlo__chain_append_box(chain, 0, size, inside));
   if (low > 0) {
     RLO_TRY(rlo__chain_add_box(chain, before, true, size, before_it));
@@ -136,16 +148,16 @@ static rlo_status mirror_dim(rlo_chain *chain, const rlo_chain *before, int32_t 
 }
 
 static rlo_status mirror_all(rlo_chain *chain, const int64_t *low, const int64_t *high,
-                             int64_t edge) {
+                             rlo_mirror mirror) {
   for (int32_t k = 0; k < chain->shape.rank; ++k) {
     int64_t size = 0;
-    RLO_TRY(mirrored_size(chain->shape.dims[k], k, entry(low, k), entry(high, k), edge, &size));
+    RLO_TRY(mirrored_size(chain->shape.dims[k], k, entry(low, k), entry(high, k), mirror, &size));
     if (size == chain->shape.dims[k]) {
       continue;
     }
     rlo_chain *before;
     RLO_TRY(rlo_chain_clone(chain, &before));
-    rlo_status status = mirror_dim(chain, before, k, entry(low, k), entry(high, k), edge);
+    rlo_status status = mirror_dim(chain, before, k, entry(low, k), entry(high, k), mirror);
     rlo_chain_release(before);
     RLO_TRY(status);
     RLO_TRY(rlo__chain_set_size(chain, k, size));
@@ -156,14 +168,13 @@ static rlo_status mirror_all(rlo_chain *chain, const int64_t *low, const int64_t
 rlo_status rlo_chain_mirror_pad(rlo_chain *chain, const int64_t *low, const int64_t *high,
                                 rlo_mirror mirror) {
   RLO_REQUIRE(chain);
-  if (mirror != RLO_MIRROR_REFLECT && mirror != RLO_MIRROR_SYMMETRIC) {
+  if (mirror != RLO_MIRROR_REFLECT && mirror != RLO_MIRROR_SYMMETRIC && mirror != RLO_MIRROR_EDGE) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "mirror_pad: mirror %d is neither %d (reflect) nor %d "
-                    "(symmetric)",
-                    (int)mirror, (int)RLO_MIRROR_REFLECT, (int)RLO_MIRROR_SYMMETRIC);
+                    "mirror_pad: mirror %d is none of %d (reflect), %d (symmetric) and %d (edge)",
+                    (int)mirror, (int)RLO_MIRROR_REFLECT, (int)RLO_MIRROR_SYMMETRIC,
+                    (int)RLO_MIRROR_EDGE);
   }
   rlo_chain *trial;
   RLO_TRY(rlo_chain_clone(chain, &trial));
-  return rlo__chain_end_trial(chain, trial,
-                              mirror_all(trial, low, high, mirror == RLO_MIRROR_REFLECT));
+  return rlo__chain_end_trial(chain, trial, mirror_all(trial, low, high, mirror));
 }

@@ -85,9 +85,10 @@ static rlo_status check_depth(const char *operation, const rlo_shape *src, int64
   return RLO_OK;
 }
 
-/* `has_depth`: the blocks of `src` are in its channels. */
+/* `has_depth`: the blocks of `src` are in its channels; `is_crd`: behind the
+ * channel there. */
 static rlo_status plan_depth(const char *operation, const rlo_shape *src, bool has_depth,
-                             int64_t block, int32_t channel_dim, block_plan *out) {
+                             bool is_crd, int64_t block, int32_t channel_dim, block_plan *out) {
   int64_t counts[RLO_MAX_RANK];
   int64_t channels = src->dims[channel_dim];
   RLO_TRY(check_depth(operation, src, block, channel_dim));
@@ -132,33 +133,39 @@ static rlo_status plan_depth(const char *operation, const rlo_shape *src, bool h
   at = 0;
   for (int32_t k = 0; k < src->rank; ++k) {
     out->packed[k] = k == channel_dim ? deep : counts[k];
-    for (int32_t s = 1; k == channel_dim && s < src->rank; ++s) {
-      if (s != channel_dim) {
+    for (int32_t s = 0; s <= src->rank; ++s) {
+      if (s == (is_crd ? 0 : src->rank)) {
+        out->to_inside[at++] = outside_of[k];
+      } else if (k == channel_dim && s > 0 && s < src->rank && s != channel_dim) {
         out->to_inside[at++] = block_of[s];
       }
     }
-    out->to_inside[at++] = outside_of[k];
   }
   return RLO_OK;
 }
 
-static rlo_status move_depth(rlo_chain *chain, const char *operation, bool has_depth, int64_t block,
-                             int32_t channel_dim) {
+static rlo_status move_depth(rlo_chain *chain, const char *operation, bool has_depth, bool is_crd,
+                             int64_t block, int32_t channel_dim) {
   block_plan p = {0};
   const rlo_shape *src = &chain->shape;
   RLO_TRY(rlo__dim_find(operation, channel_dim, src->rank, &channel_dim));
-  RLO_TRY(plan_depth(operation, src, has_depth, block, channel_dim, &p));
+  RLO_TRY(plan_depth(operation, src, has_depth, is_crd, block, channel_dim, &p));
   return move_blocks(chain, has_depth ? to_space : from_space, &p);
 }
 
 rlo_status rlo_chain_space_to_depth(rlo_chain *chain, int64_t block, int32_t channel_dim) {
   RLO_REQUIRE(chain);
-  return move_depth(chain, "space_to_depth", false, block, channel_dim);
+  return move_depth(chain, "space_to_depth", false, false, block, channel_dim);
 }
 
 rlo_status rlo_chain_depth_to_space(rlo_chain *chain, int64_t block, int32_t channel_dim) {
   RLO_REQUIRE(chain);
-  return move_depth(chain, "depth_to_space", true, block, channel_dim);
+  return move_depth(chain, "depth_to_space", true, false, block, channel_dim);
+}
+
+rlo_status rlo_chain_depth_to_space_crd(rlo_chain *chain, int64_t block, int32_t channel_dim) {
+  RLO_REQUIRE(chain);
+  return move_depth(chain, "depth_to_space", true, true, block, channel_dim);
 }
 
 static rlo_status read_attributes(const char *operation, const rlo_shape *src,

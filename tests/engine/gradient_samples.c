@@ -111,16 +111,17 @@ static void draw_pad(sample *s) {
 
 static void draw_mirror_pad(sample *s) {
   int64_t paddings[2 * RLO_MAX_RANK];
-  bool is_reflecting = test_random_once_in(&rng, 2);
+  static const char *const modes[] = {"reflect", "symmetric", "edge"};
+  const int64_t mode = draw(0, 2);
   draw_dims(s, 0, 1, 3);
   for (int32_t k = 0; k < s->ranks[0]; ++k) {
     s->dims[0][k] += s->dims[0][k] == 0;
     for (int32_t side = 0; side < 2; ++side) {
-      paddings[2 * (size_t)k + (size_t)side] = draw(0, s->dims[0][k] - is_reflecting);
+      paddings[2 * (size_t)k + (size_t)side] = draw(0, s->dims[0][k] - (mode == 0));
     }
   }
   add_list(s, "paddings", paddings, 2 * s->ranks[0]);
-  s->items[s->num_items++] = rlo_attribute_string("mode", is_reflecting ? "reflect" : "symmetric");
+  s->items[s->num_items++] = rlo_attribute_string("mode", modes[mode]);
 }
 
 static void draw_reverse(sample *s) {
@@ -280,6 +281,8 @@ static void draw_to_depth(sample *s) {
 
 static void draw_to_space(sample *s) {
   draw_blocks(s, false);
+  s->items[s->num_items++] =
+      rlo_attribute_string("mode", test_random_once_in(&rng, 2) ? "CRD" : "DCR");
 }
 
 static void draw_any(sample *s) {

@@ -60,6 +60,21 @@ RLO_TEST(test_ops_block__depth_to_space) {
                  "depth_to_space: blocks of 2 in 2 dimensions do not divide 1 channels");
 }
 
+/* ONNX's mode CRD, of two channels in space: each has its block by itself. */
+RLO_TEST(test_ops_block__depth_to_space_crd) {
+  begin(DIMS(1, 1, 1, 8), 4);
+  rlo_chain *other;
+  expect_ok(rlo_chain_clone(chain, &other));
+  expect_ok(rlo_chain_depth_to_space(chain, 2, 3));
+  ck_assert_int_eq(expect(ENTRIES(1, 2, 3, 4, 5, 6, 7, 8), 8), 1);
+  rlo_chain_release(chain);
+  chain = other;
+  expect_ok(rlo_chain_depth_to_space_crd(chain, 2, 3));
+  ck_assert_int_eq(expect(ENTRIES(1, 5, 2, 6, 3, 7, 4, 8), 8), 1);
+  expect_refusal(rlo_chain_depth_to_space_crd(chain, 0, 3), RLO_INVALID_ARGUMENT,
+                 "depth_to_space: a block of 0; it is at least 1");
+}
+
 /* Channels first: channel 0 of NCHW holds what channel 0 of NHWC does. */
 RLO_TEST(test_ops_block__space_to_depth_of_nchw) {
   begin(DIMS(1, 1, 2, 4), 4);
@@ -109,10 +124,21 @@ RLO_TEST(test_ops_block__mirror_pad) {
   expect_refusal(rlo_chain_mirror_pad(chain, DIMS(3), NULL, RLO_MIRROR_REFLECT),
                  RLO_INVALID_ARGUMENT,
                  "mirror_pad: low 3 and high 0 of dimension 0; the limits are 0 and 2");
-  expect_refusal(rlo_chain_mirror_pad(chain, DIMS(0), NULL, (rlo_mirror)2), RLO_INVALID_ARGUMENT,
-                 "mirror_pad: mirror 2 is neither 0 (reflect) nor 1 (symmetric)");
+  expect_refusal(rlo_chain_mirror_pad(chain, DIMS(0), NULL, (rlo_mirror)3), RLO_INVALID_ARGUMENT,
+                 "mirror_pad: mirror 3 is none of 0 (reflect), 1 (symmetric) and 2 (edge)");
   expect_ok(rlo_chain_mirror_pad(chain, DIMS(2), DIMS(2), RLO_MIRROR_SYMMETRIC));
   ck_assert_int_eq(expect(ENTRIES(2, 1, 1, 2, 3, 3, 2), 7), 3);
+}
+
+RLO_TEST(test_ops_block__edge_pad) {
+  begin(DIMS(2, 2), 2);
+  expect_ok(rlo_chain_mirror_pad(chain, DIMS(1, 3), DIMS(0, 1), RLO_MIRROR_EDGE));
+  ck_assert_int_eq(expect(ENTRIES(1, 1, 1, 1, 2, 2, 1, 1, 1, 1, 2, 2, 3, 3, 3, 3, 4, 4), 18), 6);
+  rlo_chain_release(chain);
+  begin(DIMS(0, 2), 2);
+  expect_refusal(rlo_chain_mirror_pad(chain, DIMS(1, 0), NULL, RLO_MIRROR_EDGE),
+                 RLO_INVALID_ARGUMENT,
+                 "mirror_pad: low 1 and high 0 of dimension 0; the limits are 0 and 0");
 }
 
 /* A mirror also mirrors elements that an earlier pad filled. */

@@ -99,9 +99,10 @@ rlo_status rlo_op_mirror_pad(rlo_tensor *x, const int64_t *low, const int64_t *h
   int64_t room[2 * RLO_MAX_RANK];
   return run_one(
       "MirrorPad", x,
-      (rlo_attribute[]){
-          pairs("paddings", low, high, rank_of(x), room),
-          rlo_attribute_string("mode", mirror == RLO_MIRROR_REFLECT ? "reflect" : "symmetric")},
+      (rlo_attribute[]){pairs("paddings", low, high, rank_of(x), room),
+                        rlo_attribute_string("mode", mirror == RLO_MIRROR_REFLECT ? "reflect"
+                                                     : mirror == RLO_MIRROR_EDGE  ? "edge"
+                                                                                  : "symmetric")},
       2, out_y);
 }
 

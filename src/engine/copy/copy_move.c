@@ -157,7 +157,10 @@ static rlo_status append_space_to_depth(const rlo__copy_step *step) {
 }
 
 static rlo_status append_depth_to_space(const rlo__copy_step *step) {
-  return append_depth(step, rlo_chain_depth_to_space);
+  static const char *const modes[] = {"DCR", "CRD"};
+  int32_t mode = 0;
+  RLO_TRY(rlo__word_get(step->attributes, "mode", modes, 2, &mode));
+  return append_depth(step, mode == 0 ? rlo_chain_depth_to_space : rlo_chain_depth_to_space_crd);
 }
 
 static rlo_status append_concat(const rlo__copy_step *step) {
@@ -328,7 +331,8 @@ const rlo__copy_op rlo__move_ops[] = {
         .name = "DepthToSpace",
         RLO__COPY_INPUTS(1, 1, "x"),
         RLO__COPY_SPECS({"block_size", RLO_ATTRIBUTE_I64, true},
-                        {"data_format", RLO_ATTRIBUTE_STRING, false}),
+                        {"data_format", RLO_ATTRIBUTE_STRING, false},
+                        {"mode", RLO_ATTRIBUTE_STRING, false}),
         .append = append_depth_to_space,
     },
     {

@@ -129,15 +129,14 @@ static rlo_status append_pad(const rlo__copy_step *step) {
 }
 
 static rlo_status append_mirror_pad(const rlo__copy_step *step) {
-  static const char *const modes[] = {"reflect", "symmetric"};
+  static const char *const modes[] = {"reflect", "symmetric", "edge"};
   rlo__dims low;
   rlo__dims high;
   int32_t mode = 0;
   RLO_TRY(rlo__dims_get_pairs(step->attributes, "paddings", rlo_chain_shape(step->chain)->rank,
                               &low, &high));
-  RLO_TRY(rlo__word_get(step->attributes, "mode", modes, 2, &mode));
-  return rlo_chain_mirror_pad(step->chain, low.values, high.values,
-                              mode == 0 ? RLO_MIRROR_REFLECT : RLO_MIRROR_SYMMETRIC);
+  RLO_TRY(rlo__word_get(step->attributes, "mode", modes, 3, &mode));
+  return rlo_chain_mirror_pad(step->chain, low.values, high.values, (rlo_mirror)mode);
 }
 
 /* -------------------------------------------------------------------- table */

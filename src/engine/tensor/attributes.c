@@ -324,8 +324,9 @@ rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes, const char *nam
   rlo_i64_list list;
   RLO_TRY(rlo_attributes_get_i64s(attributes, name, &list));
   if (count > RLO_MAX_RANK || list.count != 2 * count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' has %d numbers; %d pairs are wanted", name,
-                    list.count, count);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'%s' has %d numbers; %d pairs are wanted, before and after each dimension",
+                    name, list.count, count);
   }
   for (int32_t k = 0; k < count; ++k) {
     out_low->values[k] = list.values[2 * (size_t)k];
@@ -371,6 +372,8 @@ rlo_status rlo__word_get(const rlo_attributes *attributes, const char *name,
       return RLO_OK;
     }
   }
-  return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' is '%s'; it is '%s' or '%s'", name,
-                  found->value.string, words[0], words[count - 1]);
+  /* Two or three. */
+  return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' is '%s'; it is '%s'%s%s%s or '%s'", name,
+                  found->value.string, words[0], count > 2 ? ", '" : "", count > 2 ? words[1] : "",
+                  count > 2 ? "'" : "", words[count - 1]);
 }
