@@ -64,13 +64,12 @@ static rlo_status parse_tile(rlo__text_parser *p) {
       return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a tile of more than %d dimensions",
                       p->lexer->token.position, RLO_MAX_TILE_RANK);
     }
-    if (rlo__lexer_is_at(p->lexer, "*")) {
-      dims[rank++] = RLO_TILE_COMBINE;
-      RLO_TRY(rlo__lexer_advance(p->lexer));
-    } else {
-      RLO_TRY(rlo__lexer_read_integer(p->lexer, 1, "a tile dimension >= 1 or '*'", &dims[rank]));
-      ++rank;
-    }
+    dims[rank] = RLO_TILE_COMBINE;
+    RLO_TRY(
+        rlo__lexer_is_at(p->lexer, "*")
+            ? rlo__lexer_advance(p->lexer)
+            : rlo__lexer_read_integer(p->lexer, 1, "a tile dimension >= 1 or '*'", &dims[rank]));
+    ++rank;
   }
   RLO_TRY(rlo__lexer_advance(p->lexer));
   return rlo__status_prefix(rlo_layout_add_tile(&p->shape.layout, dims, rank),
@@ -153,24 +152,13 @@ static rlo_status parse_fill(rlo__text_parser *p) {
 
 /* The rank of a bare layout is the number of its strides. */
 static rlo_status parse_bare_strides(rlo__text_parser *p) {
-  rlo__lexer *lexer = p->lexer;
-  int32_t rank = 0;
-  RLO_TRY(rlo__lexer_expect(lexer, "("));
-  while (!rlo__lexer_is_at(lexer, ")") || rank > 0) {
-    if (rank == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: strides for a rank above the limit of %d",
-                      lexer->token.position, RLO_MAX_RANK);
-    }
-    RLO_TRY(rlo__lexer_read_integer(lexer, INT64_MIN, "a stride",
-                                    &p->shape.layout.strides_elems[rank]));
-    ++rank;
-    if (!rlo__lexer_is_at(lexer, ",")) {
-      break;
-    }
-    RLO_TRY(rlo__lexer_advance(lexer));
+  RLO_TRY(rlo__lexer_expect(p->lexer, "("));
+  p->shape.rank = 0;
+  if (!rlo__lexer_is_at(p->lexer, ")")) {
+    RLO_TRY(rlo__lexer_read_integers(p->lexer, INT64_MIN, "a stride", RLO_MAX_RANK, "strides",
+                                     p->shape.layout.strides_elems, &p->shape.rank));
   }
-  p->shape.rank = rank;
-  return rlo__lexer_expect(lexer, ")");
+  return rlo__lexer_expect(p->lexer, ")");
 }
 
 static rlo_status parse_strides(rlo__text_parser *p) {
@@ -191,27 +179,22 @@ static rlo_status parse_offset(rlo__text_parser *p) {
   return parse_argument(p, INT64_MIN, "an offset", &p->shape.layout.offset_elems);
 }
 
+static rlo_status skip(rlo__lexer *lexer, const char *mark) {
+  return rlo__lexer_is_at(lexer, mark) ? rlo__lexer_advance(lexer) : RLO_OK;
+}
+
 /* '(' lvl {',' lvl} ')', lvl := ('D' | 'C' | 'S' | 'H') ['+'] ['~']
  * The levels of sparse dimensions, which XLA still reads and forgets. */
 static rlo_status parse_levels(rlo__text_parser *p) {
-  static const char *const levels[] = {"D", "C", "S", "H"};
   rlo__lexer *lexer = p->lexer;
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   for (;;) {
-    size_t i = 0;
-    while (i < 4 && !rlo__lexer_is_at(lexer, levels[i])) {
-      ++i;
-    }
-    if (i == 4) {
+    if (lexer->token.length != 1 || strchr("DCSH", lexer->text[lexer->token.position]) == NULL) {
       return rlo__lexer_refuse(lexer, "D, C, S or H");
     }
     RLO_TRY(rlo__lexer_advance(lexer));
-    if (rlo__lexer_is_at(lexer, "+")) {
-      RLO_TRY(rlo__lexer_advance(lexer));
-    }
-    if (rlo__lexer_is_at(lexer, "~")) {
-      RLO_TRY(rlo__lexer_advance(lexer));
-    }
+    RLO_TRY(skip(lexer, "+"));
+    RLO_TRY(skip(lexer, "~"));
     if (!rlo__lexer_is_at(lexer, ",")) {
       return rlo__lexer_expect(lexer, ")");
     }

@@ -26,13 +26,9 @@ static rlo_status parse_dim(rlo__text_parser *p, int32_t k) {
 static rlo_status parse_dims(rlo__text_parser *p) {
   rlo__lexer *lexer = p->lexer;
   RLO_TRY(rlo__lexer_expect(lexer, "["));
-  bool is_empty = rlo__lexer_is_at(lexer, "]");
   int32_t rank = 0;
-  while (!is_empty && (rank == 0 || !rlo__lexer_is_at(lexer, "]"))) {
+  while (rank == 0 ? !rlo__lexer_is_at(lexer, "]") : rlo__lexer_is_at(lexer, ",")) {
     if (rank > 0) {
-      if (!rlo__lexer_is_at(lexer, ",")) {
-        return rlo__lexer_refuse(lexer, "',' or ']'");
-      }
       RLO_TRY(rlo__lexer_advance(lexer));
     }
     if (rank == RLO_MAX_RANK) {
@@ -42,8 +38,11 @@ static rlo_status parse_dims(rlo__text_parser *p) {
     RLO_TRY(parse_dim(p, rank));
     ++rank;
   }
+  if (!rlo__lexer_is_at(lexer, "]")) {
+    return rlo__lexer_refuse(lexer, "',' or ']'");
+  }
   p->shape.rank = rank;
-  return rlo__lexer_expect(lexer, "]");
+  return rlo__lexer_advance(lexer);
 }
 
 static rlo_status parse_one_array(rlo__text_parser *p, const char *expected) {
@@ -94,9 +93,7 @@ rlo_status rlo_shape_parse(const char *text, size_t text_bytes, rlo_shape *out_s
   RLO_REQUIRE(out_shape);
   RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
-  rlo__text_parser p;
-  memset(&p, 0, sizeof p);
-  p.lexer = &lexer;
+  rlo__text_parser p = {.lexer = &lexer};
   RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_BYTES));
   RLO_TRY(refuse_trees(&lexer));
   RLO_TRY(parse_one_array(&p, "an element type"));
@@ -112,9 +109,7 @@ rlo_status rlo_layout_parse(const char *text, size_t text_bytes, rlo_dtype dtype
   RLO_REQUIRE_LIST(text, text_bytes);
   RLO_REQUIRE_LIST(dims, rank);
   rlo__lexer lexer;
-  rlo__text_parser p;
-  memset(&p, 0, sizeof p);
-  p.lexer = &lexer;
+  rlo__text_parser p = {.lexer = &lexer};
   RLO_TRY(rlo_shape_make_dynamic(dtype, dims, NULL, rank, &p.shape));
   RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_BYTES));
   RLO_TRY(rlo__text_parse_layout(&p, true));
@@ -325,8 +320,7 @@ rlo_status rlo_program_shape_parse(const char *text, size_t text_bytes,
   *out_program = NULL;
   RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
-  parts list;
-  memset(&list, 0, sizeof list);
+  parts list = {.count = 0};
   RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
   rlo_status status = parse_program(&lexer, &list, out_program);
   /* The program holds references of its own. */
@@ -339,12 +333,8 @@ rlo_status rlo_bare_layout_parse(const char *text, size_t text_bytes, rlo_bare_l
   memset(out_layout, 0, sizeof *out_layout);
   RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
-  rlo__text_parser p;
+  rlo__text_parser p = {.lexer = &lexer, .is_bare = true, .parse_physical_shape = parse_tree};
   rlo_status status = RLO_OK;
-  memset(&p, 0, sizeof p);
-  p.lexer = &lexer;
-  p.is_bare = true;
-  p.parse_physical_shape = parse_tree;
   RLO_TRY_GOTO(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
   RLO_TRY_GOTO(rlo__text_parse_layout(&p, true));
   RLO_TRY_GOTO(rlo__lexer_expect_end(&lexer));
