@@ -156,6 +156,31 @@ RLO_API RLO_NODISCARD rlo_status rlo_layout_from_minor_to_major(const int32_t *m
 RLO_API RLO_NODISCARD rlo_status rlo_layout_add_tile(rlo_layout *layout, const int64_t *dims,
                                                      int32_t rank);
 
+/**
+ * Makes a row-major layout with one tile, the usual one of accelerators:
+ * rlo_layout_make_tiled(2, (int64_t[]){8, 128}, 2, &layout) is {1,0:T(8,128)}.
+ * rlo_layout_add_tile appends further ones.
+ *  @param rank  of the arrays.
+ *  @param tile  `tile_rank` extents, the most major first, copied.
+ *  @return RLO_OK; as rlo_layout_from_minor_to_major and rlo_layout_add_tile.
+ *          On failure *out_layout is untouched. Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_layout_make_tiled(int32_t rank, const int64_t *tile,
+                                                       int32_t tile_rank, rlo_layout *out_layout);
+
+/**
+ * Pads each dimension of a dense layout to a multiple: 100 columns to 128 for
+ * {1, 128}. Replaces the padding that it had.
+ *  @param dims       `rank` sizes of the array, borrowed; NULL only for rank 0.
+ *  @param multiples  `rank` numbers of at least 1, which leaves the size,
+ *                    borrowed; NULL only for rank 0.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT for a strided layout, a negative size or
+ *          a multiple below 1; RLO_UNSUPPORTED for a rank above RLO_MAX_RANK;
+ *          RLO_OVERFLOW. On failure *layout is unchanged. Threads: safe (pure).
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_layout_pad_to(rlo_layout *layout, const int64_t *dims,
+                                                   int32_t rank, const int64_t *multiples);
+
 /** Checks a layout for arrays with these dimensions by every rule above.
  *  @param dims `rank` sizes, borrowed; NULL only for rank 0.
  *  @return RLO_OK; the status and message of the first rule that fails. */

@@ -151,7 +151,8 @@ RLO_API void rlo_sharding_release(rlo_sharding *sharding);
  *   {boxes=[0:8,0:3][0:8,3:6]}                 ours: a box for each device
  *
  * White space and comments between tokens are ignored.
- * @param text  `text_bytes` bytes, need not be terminated; borrowed.
+ * @param text  `text_bytes` bytes, need not be terminated; borrowed. As for
+ *              rlo_shape_parse, RLO_TEXT_TERMINATED: a C string.
  * @return RLO_OK; RLO_PARSE with the position (byte, from 0) and what was
  *         expected; RLO_OVERFLOW for a number beyond 64 bits; RLO_UNSUPPORTED
  *         for the sharding of a tuple, metadata, and a text beyond

@@ -12,6 +12,8 @@ RLO_BEGIN_DECLS
 #define RLO_TEXT_MAX_BYTES 65536
 /** The same for the text of trees, programs and bare layouts. */
 #define RLO_TEXT_MAX_TREE_BYTES 67108864
+/** For `text_bytes` of what parses a text: it ends at its NUL. */
+#define RLO_TEXT_TERMINATED SIZE_MAX
 
 /* --------------------------------------------------------------- one array */
 
@@ -31,7 +33,8 @@ RLO_BEGIN_DECLS
  * offset. White space and comments between tokens are ignored. An element size
  * that is the type's own, E(32) for f32, is read as none; the levels of sparse
  * dimensions, D(...), are read and forgotten, as XLA does.
- * @param text       `text_bytes` bytes, need not be terminated; borrowed.
+ * @param text       `text_bytes` bytes, need not be terminated; or, with
+ *                   RLO_TEXT_TERMINATED, a C string; borrowed.
  * @param out_shape  a shape for which rlo_shape_validate_unbounded is RLO_OK;
  *                   untouched on failure.
  * @return RLO_OK; RLO_PARSE with the position (byte, from 0) and what was

@@ -78,6 +78,40 @@ rlo_status rlo_layout_add_tile(rlo_layout *layout, const int64_t *dims, int32_t 
   return RLO_OK;
 }
 
+rlo_status rlo_layout_make_tiled(int32_t rank, const int64_t *tile, int32_t tile_rank,
+                                 rlo_layout *out_layout) {
+  RLO_REQUIRE(tile, out_layout);
+  RLO_TRY(rlo__rank_check(rank));
+  rlo_layout layout = rlo_layout_row_major(rank);
+  RLO_TRY(rlo_layout_add_tile(&layout, tile, tile_rank));
+  *out_layout = layout;
+  return RLO_OK;
+}
+
+rlo_status rlo_layout_pad_to(rlo_layout *layout, const int64_t *dims, int32_t rank,
+                             const int64_t *multiples) {
+  RLO_REQUIRE(layout);
+  RLO_REQUIRE_LIST(dims, rank);
+  RLO_REQUIRE_LIST(multiples, rank);
+  RLO_TRY(rlo__dims_check(dims, rank));
+  rlo_layout padded = *layout;
+  padded.has_padded_dimensions = true;
+  for (int32_t k = 0; k < rank; ++k) {
+    if (layout->kind != RLO_LAYOUT_DENSE || multiples[k] < 1) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d of a %s layout, to a multiple of %lld; the layout is dense and "
+                      "the multiple at least 1",
+                      k, layout->kind == RLO_LAYOUT_DENSE ? "dense" : "strided",
+                      (long long)multiples[k]);
+    }
+    if (!rlo__round_up(dims[k], multiples[k], &padded.padded_dimensions[k])) {
+      return rlo__fail_overflow("a padded dimension");
+    }
+  }
+  *layout = padded;
+  return RLO_OK;
+}
+
 int64_t rlo__layout_element_bits(const rlo_layout *layout, rlo_dtype dtype) {
   return layout->element_size_bits != 0 ? layout->element_size_bits : rlo_dtype_storage_bits(dtype);
 }

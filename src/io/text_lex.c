@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "desc/dtype.h"
+#include "relayout/text.h"
 
 /* The letters of the C locale, whatever the process has set. */
 static bool is_digit(char c) {
@@ -170,6 +171,9 @@ rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
 rlo_status rlo__lexer_begin(rlo__lexer *lexer, const char *text, size_t text_bytes,
                             size_t max_bytes) {
   memset(lexer, 0, sizeof *lexer);
+  if (text_bytes == RLO_TEXT_TERMINATED) {
+    text_bytes = strlen(text);
+  }
   if (text_bytes > max_bytes) {
     return RLO_FAIL(RLO_UNSUPPORTED, "a text of %zu bytes is beyond the limit of %zu", text_bytes,
                     max_bytes);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "relayout/layout.h"
+#include "relayout/text.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 
@@ -131,6 +133,33 @@ RLO_TABLE_TEST(test_layout__refuses_a_bad_tile, bad_tiles) {
                    RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, bad_tiles[_i].message);
   ck_assert_mem_eq(&layout, &before, sizeof layout);
+}
+
+RLO_TEST(test_layout__makes_tiles_and_pads_to_multiples) {
+  const int64_t dims[] = {20, 300};
+  rlo_layout layout;
+  rlo_layout before;
+  rlo_shape shape;
+  char text[128];
+  expect_ok(rlo_layout_make_tiled(2, (int64_t[]){8, 128}, 2, &layout));
+  expect_ok(rlo_layout_pad_to(&layout, dims, 2, (int64_t[]){1, 256}));
+  expect_ok(rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &layout, &shape));
+  rlo_shape_format(&shape, text, sizeof text);
+  ck_assert_str_eq(text, "f32[20,300]{1,0:T(8,128)pad(20,512)}");
+  before = layout;
+  expect_refusal(rlo_layout_pad_to(&layout, dims, 2, (int64_t[]){1, 0}), RLO_INVALID_ARGUMENT,
+                 "dimension 1 of a dense layout, to a multiple of 0; the layout is dense and the "
+                 "multiple at least 1");
+  ck_assert_int_eq(rlo_layout_pad_to(&layout, (int64_t[]){1, -1}, 2, dims), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_pad_to(&layout, dims, 2, (int64_t[]){1, INT64_MAX}), RLO_OK);
+  ck_assert_int_eq(rlo_layout_pad_to(&layout, (int64_t[]){INT64_MAX, 1}, 2, (int64_t[]){2, 1}),
+                   RLO_OVERFLOW);
+  layout = before;
+  layout.kind = RLO_LAYOUT_STRIDED;
+  ck_assert_int_eq(rlo_layout_pad_to(&layout, dims, 2, dims), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_make_tiled(2, (int64_t[]){0}, 1, &before), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_layout_make_tiled(33, dims, 2, &before), RLO_UNSUPPORTED);
+  ck_assert_int_eq(before.num_tiles, 1);
 }
 
 RLO_TEST(test_layout__limits_tiles) {

@@ -133,6 +133,20 @@ RLO_TABLE_TEST(test_text__reads_other_spellings, spellings) {
   ck_assert_str_eq(buffer, spellings[_i].printed);
 }
 
+RLO_TEST(test_text__reads_a_c_string) {
+  const int64_t dims[] = {2, 3};
+  rlo_shape shape;
+  rlo_layout layout;
+  rlo_shape_tree *tree = NULL;
+  expect_ok(rlo_shape_parse("f32[2,3]", RLO_TEXT_TERMINATED, &shape));
+  ck_assert_int_eq(shape.dims[1], 3);
+  expect_ok(rlo_layout_parse("{0,1}", RLO_TEXT_TERMINATED, RLO_DTYPE_F32, dims, 2, &layout));
+  expect_ok(rlo_shape_tree_parse("(f32[2])", RLO_TEXT_TERMINATED, &tree));
+  rlo_shape_tree_release(tree);
+  ck_assert_int_eq(rlo_shape_parse(NULL, RLO_TEXT_TERMINATED, &shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_shape_parse("f32[2", RLO_TEXT_TERMINATED, &shape), RLO_PARSE);
+}
+
 RLO_TEST(test_text__keeps_every_field) {
   static const int64_t dims[] = {64, 100};
   const rlo_layout dense = {
