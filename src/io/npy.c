@@ -18,9 +18,15 @@ enum {
   MAGIC_BYTES = 6,
   /* The magic and two bytes of version. */
   VERSION_END = 8,
+  /* Characters of a number or a name in a message. */
+  MAX_SHOWN = 24
 };
 
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+static int shown(size_t length) {
+  return length < MAX_SHOWN ? (int)length : MAX_SHOWN;
+}
 
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -33,19 +39,16 @@ rlo_status rlo_shape_from_numpy(const char *type, const int64_t *dims, const int
   RLO_REQUIRE(type, out_view);
   RLO_REQUIRE_LIST(dims, rank);
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  rlo__npy_type item;
-  RLO_TRY(rlo__npy_type_parse(type, strlen(type), &item));
-  if (item.is_unknown) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the type '%.*s' is not supported",
-                    rlo__npy_shown(strlen(type)), type);
-  }
-  view.is_byte_swapped = item.is_byte_swapped;
-  int64_t element_bytes = rlo_dtype_storage_bits(item.dtype) / 8;
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
+  RLO_TRY(rlo__npy_type_parse(type, &header, NULL));
+  view.is_byte_swapped = header.is_byte_swapped;
+  const rlo_dtype dtype = header.shape.dtype;
+  int64_t element_bytes = rlo_dtype_storage_bits(dtype) / 8;
   int64_t lowest_elems = 0;
   rlo_layout layout;
   RLO_TRY(rlo__layout_from_byte_strides(dims, strides_bytes, rank, element_bytes, available_bytes,
                                         &layout, &lowest_elems));
-  RLO_TRY(rlo_shape_make_with_layout(item.dtype, dims, rank, &layout, &view.shape));
+  RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &layout, &view.shape));
   if (!rlo__mul(lowest_elems, element_bytes, &view.offset_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "the position %lld of the lowest element does not fit 64 "
@@ -137,7 +140,8 @@ typedef struct description {
   /* A bit for each of the keys. */
   unsigned seen;
   bool is_fortran;
-  rlo__npy_type item;
+  /* Of header.shape.dtype, in an element. */
+  int64_t count;
   rlo_npy_header header;
 } description;
 
@@ -224,8 +228,7 @@ static rlo_status read_dimension(reader *r, int64_t *out_value) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "byte %zu of the .npy file: the dimension %.*s%s does "
                     "not fit 64 bits",
-                    start, rlo__npy_shown(length), r->file + start,
-                    length > RLO__NPY_MAX_SHOWN ? "..." : "");
+                    start, shown(length), r->file + start, length > MAX_SHOWN ? "..." : "");
   }
   /* Python 2 wrote its long integers as 3L. */
   if (peek(r) == 'L') {
@@ -237,7 +240,8 @@ static rlo_status read_dimension(reader *r, int64_t *out_value) {
 }
 
 /* (), (3,), (3, 4) or (3, 4,): as in Python, (3) is no tuple. */
-static rlo_status read_shape(reader *r, rlo_shape *shape) {
+static rlo_status read_shape(reader *r, description *d) {
+  rlo_shape *shape = &d->header.shape;
   if (!accept(r, '(')) {
     return refuse(r, "'(' of a shape");
   }
@@ -257,67 +261,63 @@ static rlo_status read_shape(reader *r, rlo_shape *shape) {
   return RLO_OK;
 }
 
-/* The type of an array, or of a field, as a string, which is borrowed. */
-static rlo_status read_type_name(reader *r, rlo__npy_type *out_item, const char **out_text,
-                                 size_t *out_length) {
-  size_t position = r->at;
-  RLO_TRY(read_string(r, out_text, out_length));
-  return rlo__status_prefix(rlo__npy_type_parse(*out_text, *out_length, out_item),
+/* The name of a type, of an array or of a field. */
+static rlo_status read_type_name(reader *r, description *d) {
+  const size_t position = r->at;
+  const char *text = NULL;
+  size_t length = 0;
+  RLO_TRY(read_string(r, &text, &length));
+  (void)snprintf(d->header.type_name, sizeof d->header.type_name, "%.*s", (int)length, text);
+  return rlo__status_prefix(rlo__npy_type_parse(d->header.type_name, &d->header, &d->count),
                             "byte %zu of the .npy file: ", position);
 }
 
-static rlo_status read_fields(reader *r, int depth, int64_t *out_bytes);
+static rlo_status read_fields(reader *r, int depth, int64_t *bytes);
 
-/* 'x', '<f4' or 'x', '<f4', (2, 3): adds the bytes of a field. */
+/* 'x', '<f4' or 'x', '<f4', (2, 3): adds the bytes of a field, whose type may be
+ * a list of fields. */
 static rlo_status read_field(reader *r, int depth, int64_t *bytes) {
   const char *text = NULL;
   size_t length = 0;
-  rlo__npy_type item;
+  description field = {.count = 1, .header = RLO_NPY_HEADER_INIT};
   int64_t field_bytes = 0;
-  rlo_shape shape = {0};
   RLO_TRY(read_string(r, &text, &length));
   if (!accept(r, ',')) {
     return refuse(r, "',' and a type");
   }
-  size_t position = r->at;
   if (accept(r, '[')) {
     RLO_TRY(read_fields(r, depth + 1, &field_bytes));
   } else {
-    RLO_TRY(read_type_name(r, &item, &text, &length));
-    field_bytes = item.count * (rlo_dtype_storage_bits(item.dtype) / 8);
+    RLO_TRY(read_type_name(r, &field));
+    field_bytes = field.count * (rlo_dtype_storage_bits(field.header.shape.dtype) / 8);
   }
   if (accept(r, ',')) {
-    RLO_TRY(read_shape(r, &shape));
+    RLO_TRY(read_shape(r, &field));
   }
   bool fits = true;
-  for (int32_t k = 0; k < shape.rank; ++k) {
-    fits = fits && rlo__mul(field_bytes, shape.dims[k], &field_bytes);
+  for (int32_t k = 0; fits && k < field.header.shape.rank; ++k) {
+    fits = rlo__mul(field_bytes, field.header.shape.dims[k], &field_bytes);
   }
   return fits && rlo__add(*bytes, field_bytes, bytes)
              ? RLO_OK
-             : RLO_FAIL(RLO_OVERFLOW, "byte %zu of the .npy file: the field does not fit 64 bits",
-                        position);
+             : RLO_FAIL(RLO_OVERFLOW, "byte %zu of the .npy file: a field beyond 64 bits", r->at);
 }
 
-/* ('x', '<f4'), ...], where the type of a field may be another list. */
-static rlo_status read_fields(reader *r, int depth, int64_t *out_bytes) {
+/* ('x', '<f4'), ...]: adds the bytes of the fields of a structured type. */
+static rlo_status read_fields(reader *r, int depth, int64_t *bytes) {
   enum { MAX_DEPTH = 16 };
 
   if (depth > MAX_DEPTH) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu of the .npy file: fields within fields, deeper than %d", r->at,
+    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu of the .npy file: fields deeper than %d", r->at,
                     MAX_DEPTH);
   }
   while (!accept(r, ']')) {
     if (!accept(r, '(')) {
       return refuse(r, "'(' of a field");
     }
-    RLO_TRY(read_field(r, depth, out_bytes));
-    if (!accept(r, ')')) {
-      return refuse(r, "')' of a field");
-    }
-    if (!accept(r, ',') && peek(r) != ']') {
-      return refuse(r, "',' or ']'");
+    RLO_TRY(read_field(r, depth, bytes));
+    if (!accept(r, ')') || (!accept(r, ',') && peek(r) != ']')) {
+      return refuse(r, "the end of a field");
     }
   }
   return RLO_OK;
@@ -325,27 +325,17 @@ static rlo_status read_fields(reader *r, int depth, int64_t *out_bytes) {
 
 /* A type's name, or the fields of a structured type. */
 static rlo_status read_type(reader *r, description *d) {
-  char *name = d->header.type_name;
-  size_t position = r->at;
-  const char *text = NULL;
-  size_t length = 0;
   int64_t bytes = 0;
   if (!accept(r, '[')) {
-    RLO_TRY(read_type_name(r, &d->item, &text, &length));
-    (void)snprintf(name, sizeof d->header.type_name, "%.*s", rlo__npy_shown(length), text);
-    return RLO_OK;
+    return read_type_name(r, d);
   }
   RLO_TRY(read_fields(r, 1, &bytes));
   if (bytes == 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu of the .npy file: a type of no bytes", position);
+    return RLO_FAIL(RLO_UNSUPPORTED, "a type of no bytes in the .npy file");
   }
-  d->item = rlo__npy_type_unknown('V', bytes);
-  (void)snprintf(name, sizeof d->header.type_name, "|V%" PRId64, bytes);
+  (void)snprintf(d->header.type_name, sizeof d->header.type_name, "|V%" PRId64, bytes);
+  rlo__npy_type_set_unknown('V', bytes, &d->header, &d->count);
   return RLO_OK;
-}
-
-static rlo_status read_dims(reader *r, description *d) {
-  return read_shape(r, &d->header.shape);
 }
 
 static rlo_status read_order(reader *r, description *d) {
@@ -359,7 +349,7 @@ static const struct {
 } keys[] = {
     {"descr", read_type},
     {"fortran_order", read_order},
-    {"shape", read_dims},
+    {"shape", read_shape},
 };
 
 enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
@@ -379,7 +369,7 @@ static rlo_status read_entry(reader *r, description *d) {
     return RLO_FAIL(RLO_PARSE,
                     "byte %zu of the .npy file: expected the keys descr, "
                     "fortran_order and shape, each once, found '%.*s'",
-                    position, rlo__npy_shown(length), key);
+                    position, shown(length), key);
   }
   d->seen |= 1u << k;
   return accept(r, ':') ? keys[k].read(r, d) : refuse(r, "':'");
@@ -482,7 +472,7 @@ static rlo_status make_shape(description *d) {
   rlo_shape *shape = &d->header.shape;
   rlo_layout layout =
       d->is_fortran ? rlo_layout_column_major(shape->rank) : rlo_layout_row_major(shape->rank);
-  if (d->item.count > 1) {
+  if (d->count > 1) {
     if (shape->rank == RLO_MAX_RANK) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "the type '%s' takes one more dimension than the limit of %d",
@@ -491,11 +481,9 @@ static rlo_status make_shape(description *d) {
     memmove(layout.minor_to_major + 1, layout.minor_to_major,
             (size_t)shape->rank * sizeof layout.minor_to_major[0]);
     layout.minor_to_major[0] = shape->rank;
-    shape->dims[shape->rank++] = d->item.count;
+    shape->dims[shape->rank++] = d->count;
   }
-  d->header.is_byte_swapped = d->item.is_byte_swapped;
-  d->header.is_type_unknown = d->item.is_unknown;
-  return rlo_shape_make_with_layout(d->item.dtype, shape->dims, shape->rank, &layout, shape);
+  return rlo_shape_make_with_layout(shape->dtype, shape->dims, shape->rank, &layout, shape);
 }
 
 rlo_status rlo_npy_parse(const void *bytes, size_t size_bytes, int64_t file_bytes,
@@ -507,7 +495,7 @@ rlo_status rlo_npy_parse(const void *bytes, size_t size_bytes, int64_t file_byte
                     file_bytes, size_bytes);
   }
   reader r = {0};
-  description d = {.header = RLO_NPY_HEADER_INIT};
+  description d = {.count = 1, .header = RLO_NPY_HEADER_INIT};
   RLO_TRY(find_dictionary(bytes, size_bytes, &r));
   RLO_TRY(read_dictionary(&r, &d));
   RLO_TRY(make_shape(&d));

@@ -2,38 +2,23 @@
 #ifndef RLO_IO_NPY_TYPE_H
 #define RLO_IO_NPY_TYPE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "relayout/npy.h"
 
-#include "relayout/dtype.h"
-
-/** Characters of a number or a name in a message. */
-enum { RLO__NPY_MAX_SHOWN = 24 };
-
-/** Returns how many characters of a text a message shows. */
-int rlo__npy_shown(size_t length);
-
-/** A type of NumPy's. */
-typedef struct rlo__npy_type {
-  /** Where NumPy's type is none of ours, that of unsigned integers, of which
-   *  `count` are an element. */
-  rlo_dtype dtype;
-  int64_t count;
-  bool is_unknown;
-  bool is_byte_swapped;
-} rlo__npy_type;
-
-/** Returns the type of elements of `bytes` bytes that is none of ours; `kind` is
- *  NumPy's letter. */
-rlo__npy_type rlo__npy_type_unknown(char kind, int64_t bytes);
+/** Sets the type of elements of `bytes` bytes that is none of ours: integers, of
+ *  which *out_count are an element. `kind` is NumPy's letter. */
+void rlo__npy_type_set_unknown(char kind, int64_t bytes, rlo_npy_header *header,
+                               int64_t *out_count);
 
 /**
  * Reads a type as NumPy spells it: perhaps a byte order, and a letter and a
  * number of bytes, a letter, or a name.
- * @param text  without a NUL; need not be terminated.
+ * @param header     gets what it has of the type: shape.dtype, is_byte_swapped,
+ *                   is_type_unknown.
+ * @param out_count  of shape.dtype in an element, set if is_type_unknown; NULL:
+ *                   only types of ours are supported.
  * @return RLO_OK; RLO_PARSE for what is no type; RLO_UNSUPPORTED.
  */
-RLO_NODISCARD rlo_status rlo__npy_type_parse(const char *text, size_t length,
-                                             rlo__npy_type *out_type);
+RLO_NODISCARD rlo_status rlo__npy_type_parse(const char *text, rlo_npy_header *header,
+                                             int64_t *out_count);
 
 #endif
