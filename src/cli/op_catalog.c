@@ -183,15 +183,23 @@ static int add_file(const char *path, json_t *root) {
   return code;
 }
 
-/* Parses JSON, a list without its brackets ("-" is the empty one), or else a
- * text without its quotes. */
+/* Parses JSON, a list as Python writes it, without its brackets too ("-" is the
+ * empty one), or else a text without its quotes. */
 static json_t *parse_value(const char *text) {
-  json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
-  if (value == NULL && strcmp(text, "-") == 0) {
-    value = json_array();
-  } else if (value == NULL && strchr(text, ',') != NULL) {
+  json_t *value = json_loads(strcmp(text, "-") == 0 ? "[]" : text, JSON_DECODE_ANY, NULL);
+  if (value == NULL && (strcmp(text, "True") == 0 || strcmp(text, "False") == 0)) {
+    return json_boolean(text[0] == 'T');
+  }
+  if (value == NULL && strpbrk(text, ",([") != NULL) {
     rlo__str list = rlo__str_growing();
-    rlo__str_printf(&list, "[%s]", text);
+    rlo__str_append_char(&list, '[');
+    for (const char *c = text; *c != '\0'; ++c) {
+      /* Python's (1,) is [1]. */
+      if (*c != ',' || strchr(")]", c[1 + strspn(c + 1, " ")]) == NULL) {
+        rlo__str_append_char(&list, *c == '(' ? '[' : *c == ')' ? ']' : *c);
+      }
+    }
+    rlo__str_append_char(&list, ']');
     value = json_loads(rlo__str_text(&list), 0, NULL);
     rlo__str_deinit(&list);
   }
@@ -200,33 +208,57 @@ static json_t *parse_value(const char *text) {
 
 /* Adds "NAME=VALUE". */
 static int add_text(const char *text, json_t *root) {
+  char name[64];
   const char *equals = strchr(text, '=');
-  if (equals == NULL || equals == text) {
-    return rlo__fail_usage("op", "--attr %s: write NAME=VALUE", text);
+  if (equals == NULL || equals == text || equals - text >= (ptrdiff_t)sizeof(name)) {
+    return rlo__fail_usage("op", "--attr %s: write NAME=VALUE, such as perm=1,0", text);
   }
-  char *name = strndup(text, (size_t)(equals - text));
-  if (name == NULL) {
-    return rlo__fail("cannot get memory for --attr %s", text);
-  }
-  int code = RLO__EXIT_OK;
+  snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
   if (json_object_get(root, name) != NULL) {
-    code = rlo__fail("attribute '%s' is given twice", name);
-  } else if (json_object_set_new(root, name, parse_value(equals + 1)) != 0) {
-    code = rlo__fail("--attr %s: this is no text in UTF-8", text);
+    return rlo__fail("attribute '%s' is given twice", name);
   }
-  free(name);
-  return code;
+  return json_object_set_new(root, name, parse_value(equals + 1)) == 0
+             ? RLO__EXIT_OK
+             : rlo__fail("--attr %s: this is no text in UTF-8", text);
 }
 
 /* -------------------------------------------------------------- converting */
 
-static uint32_t find_types(const rlo_kernel_config *kernel, const char *name) {
+/* Compares names but for their case and underscores. */
+static bool is_same_name(const char *a, const char *b) {
+  rlo__nearest nearest = rlo__nearest_begin(a, strlen(a));
+  rlo__nearest_try(&nearest, b);
+  return nearest.distance == 0;
+}
+
+/* The spec of an attribute, which may be named as elsewhere: without regard to
+ * case and underscores, blockShape, or as NumPy, TensorFlow or TensorFlow.js
+ * call it. NULL: there is none. */
+static const rlo_attribute_spec *find_spec(const rlo_kernel_config *kernel, const char *name) {
+  static const char *const others[][2] = {
+      {"axes", "perm"},
+      {"axes", "dims"},
+      {"axis", "dims"},
+      {"dim", "axis"},
+      {"pad_width", "paddings"},
+      {"constant_value", "value"},
+      {"constant_values", "value"},
+      {"shift", "shifts"},
+      {"multiples", "reps"},
+      {"newshape", "shape"},
+  };
+
   for (int32_t n = 0; n < kernel->num_attributes; ++n) {
-    if (strcmp(kernel->attributes[n].name, name) == 0) {
-      return kernel->attributes[n].types;
+    if (is_same_name(kernel->attributes[n].name, name)) {
+      return &kernel->attributes[n];
     }
   }
-  return 0;
+  for (size_t n = 0; n < sizeof(others) / sizeof(others[0]); ++n) {
+    if (is_same_name(others[n][0], name) && find_spec(kernel, others[n][1]) != NULL) {
+      return find_spec(kernel, others[n][1]);
+    }
+  }
+  return NULL;
 }
 
 /* Converts a number that JSON has not: an infinity, NaN, one with hexadecimal
@@ -237,7 +269,8 @@ static int convert_number(uint32_t types, const char *text, rlo_attribute *out) 
   *out = rlo_attribute_f64(name, strtod(text, &end));
   if ((types & RLO_ATTRIBUTE_F64) == 0 || end == text || *end != '\0' ||
       isspace((unsigned char)text[0])) {
-    return rlo__fail("attribute '%s': '%s' is not of its type: %s", name, text, type_name(types));
+    return rlo__fail("attribute '%s': '%s' is not of its type: %s, such as %s=%s", name, text,
+                     type_name(types), name, (types & RLO_ATTRIBUTE_LIST) != 0 ? "1,0" : "1");
   }
   if (text[strspn(text, "-0123456789")] != '\0') {
     return RLO__EXIT_OK;
@@ -276,24 +309,34 @@ static int convert_text(uint32_t types, const json_t *value, rlo_attribute *out)
   *out = rlo_attribute_shape(name, shape);
   return rlo_shape_parse(text, json_string_length(value), shape) == RLO_OK
              ? RLO__EXIT_OK
-             : rlo__fail("attribute '%s' is no shape: %s", name, rlo_error_last()->message);
+             : rlo__fail("attribute '%s' is no shape, such as f32[2,3]{0,1}: %s", name,
+                         rlo_error_last()->message);
+}
+
+/* Adds the integers of a list, and of lists in it, one after the other. */
+static int add_integers(const json_t *list, const char *name, int64_t **values, size_t *count,
+                        size_t *capacity) {
+  for (size_t n = 0; n < json_array_size(list); ++n) {
+    const json_t *entry = json_array_get(list, n);
+    if (json_is_array(entry)) {
+      RLO__EXIT_TRY(add_integers(entry, name, values, count, capacity));
+    } else if (!json_is_integer(entry) || *count == INT32_MAX) {
+      return rlo__fail("attribute '%s' is a list; its entry %zu is no integer", name, *count);
+    } else {
+      RLO__EXIT_TRY(rlo__check(rlo__array_reserve(values, sizeof(**values), *count + 1, capacity)));
+      (*values)[(*count)++] = json_integer_value(entry);
+    }
+  }
+  return RLO__EXIT_OK;
 }
 
 static int convert_list(const json_t *list, rlo_attribute *out) {
-  const size_t count = json_array_size(list);
-  int64_t *values = rlo__alloc_array(count > INT32_MAX ? SIZE_MAX : count, sizeof(*values));
-  if (values == NULL) {
-    return rlo__fail_last();
-  }
+  int64_t *values = NULL;
+  size_t count = 0;
+  size_t capacity = 0;
+  const int code = add_integers(list, out->name, &values, &count, &capacity);
   *out = rlo_attribute_i64s(out->name, values, (int32_t)count);
-  for (size_t n = 0; n < count; ++n) {
-    const json_t *entry = json_array_get(list, n);
-    if (!json_is_integer(entry)) {
-      return rlo__fail("attribute '%s' is a list; its entry %zu is no integer", out->name, n);
-    }
-    values[n] = json_integer_value(entry);
-  }
-  return RLO__EXIT_OK;
+  return code;
 }
 
 /* Converts a value to `out`, whose name is set. A shape and a list have memory
@@ -334,8 +377,9 @@ static int convert_all(const rlo_kernel_config *kernel, rlo__op_attributes *attr
   json_t *value = NULL;
   json_object_foreach(attributes->root, name, value) {
     rlo_attribute *item = &attributes->items[attributes->list.count++];
-    item->name = name;
-    RLO__EXIT_TRY(convert(find_types(kernel, name), value, item));
+    const rlo_attribute_spec *spec = find_spec(kernel, name);
+    item->name = spec != NULL ? spec->name : name;
+    RLO__EXIT_TRY(convert(spec != NULL ? spec->types : 0, value, item));
   }
   return RLO__EXIT_OK;
 }

@@ -68,6 +68,18 @@ class Json(Attrs):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertEqual(self.result("<i8"), [-1, 3])
 
+    def test_lists_in_lists_and_other_names(self):
+        self.attrs('{"paddings": [[0, 0], [1, 1]], "constantValue": 7.5}')
+        self.op("pad_v2", "x.npy")
+        self.assertEqual(self.result("<f4"),
+                         [7.5, 0, 1, 2, 7.5, 7.5, 3, 4, 5, 7.5])
+        self.attrs('{"blockShape": [[3]], "paddings": [[0, 0]]}')
+        self.assertEqual(self.op("space_to_batch_nd", "x.npy").strip(),
+                         "f32[6,1]{1,0}")
+        self.attrs('{"perm": [1, 0], "axes": [1, 0]}')
+        self.fails(1, "'perm' is given twice", "op", "transpose", "--host",
+                   "--attrs", "attrs.json", "x.npy", "out.npy")
+
     def test_integers_keep_their_digits(self):
         for value in (9007199254740993, -9007199254740993, 2**63 - 1, -2**63):
             self.attrs(json.dumps({"paddings": [1, 0], "value": value}))
@@ -101,11 +113,11 @@ class Json(Attrs):
                 ('{"perm": null}', "'perm' is null"),
                 ('{"perm": [1, null]}', "entry 1 is no integer"),
                 ('{"perm": [1, "0"]}', "entry 1 is no integer"),
-                ('{"perm": [[1], [0]]}', "entry 0 is no integer"),
+                ('{"perm": [[1], [[0.5]]]}', "entry 1 is no integer"),
                 ('{"perm": [1.5, 0]}', "entry 0 is no integer"),
                 ('{"perm": {"a": 1}}', "'perm' is an object"),
                 ('{"perm": "a"}',
-                 "'perm': 'a' is not of its type: integers"),
+                 "'perm': 'a' is not of its type: integers, such as perm=1,0"),
                 ('{"perm": 1.5}',
                  "Transpose: attribute 'perm' is a number, not a list of "
                  "integers"),
@@ -115,7 +127,7 @@ class Json(Attrs):
                 self.fails(1, words, "op", "transpose", "--host", "--attrs",
                            "attrs.json", "x.npy", "out.npy")
         self.attrs('{"shape": "f32[2,"}')
-        self.fails(1, "attribute 'shape' is no shape: ", "op", "relayout",
+        self.fails(1, "attribute 'shape' is no shape, such as f32[2,3]{0,1}: ", "op", "relayout",
                    "--host", "--attrs", "attrs.json", "x.npy", "out.npy")
         self.attrs('{"perm": [1, 0]}')
         self.fails(1, "'perm' is given twice", "op", "transpose", "--host",
@@ -145,6 +157,34 @@ class Text(Attrs):
                 low = -2**63 if descr == "<i8" else 0
                 self.assertEqual(self.result(descr),
                                  [(3 * value - low) % 2**64 + low])
+
+    def test_as_python_writes_it(self):
+        for name, texts, result in (
+                ("transpose", ["perm=(1, 0)"], [0, 3, 1, 4, 2, 5]),
+                ("transpose", ["axes=[1, 0,]"], [0, 3, 1, 4, 2, 5]),
+                ("reverse", ["axis=(1,)"], [2, 1, 0, 5, 4, 3]),
+                ("sum", ["axis=0", "keepdims=True"], [3, 5, 7]),
+                ("pad_v2", ["pad_width=((0, 0), (1, 0))", "constant_values=9"],
+                 [9, 0, 1, 2, 9, 3, 4, 5]),
+                ("mirror_pad", ["paddings=[[1,0],[0,2]]", "mode=edge"],
+                 [0, 1, 2, 2, 2, 0, 1, 2, 2, 2, 3, 4, 5, 5, 5])):
+            with self.subTest(texts=texts):
+                self.ok("op", name, "--host",
+                        *[a for t in texts for a in ("--attr", t)], "x.npy",
+                        "out.npy")
+                self.assertEqual(self.result("<f4"), result)
+        self.write("d.npy", npy_bytes("<f4", (1, 1, 1, 8),
+                                      struct.pack("<8f", *range(8))))
+        for mode, result in (("DCR", [0, 1, 2, 3, 4, 5, 6, 7]),
+                             ("CRD", [0, 4, 1, 5, 2, 6, 3, 7])):
+            self.ok("op", "depth_to_space", "--host", "--attr", "blockSize=2",
+                    "--attr", "mode=" + mode, "d.npy", "out.npy")
+            self.assertEqual(self.result("<f4"), result)
+        self.fails(1, "'mode' is 'wrap'; it is 'reflect', 'symmetric' or 'edge'",
+                   "op", "mirror_pad", "--host", "--attr", "paddings=1,0,0,0",
+                   "--attr", "mode=wrap", "x.npy", "out.npy")
+        self.fails(2, "write NAME=VALUE, such as perm=1,0", "op", "transpose",
+                   "--host", "--attr", "perm", "x.npy", "out.npy")
 
     def test_what_does_not_fit(self):
         for words, *arguments in (
