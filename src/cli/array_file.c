@@ -165,21 +165,35 @@ static void swap_bytes(unsigned char *data, size_t bytes, size_t width) {
   }
 }
 
-/* The format's reason against options of files without a header. */
+/* The format's reason against what is given or missing. */
 static int check_hints(const char *path, const rlo__file_format *format,
                        const rlo__file_hints *hints) {
-  if (format->make_header == NULL) {
-    return hints->from == NULL
-               ? rlo__fail("%s holds bare bytes: give their shape with --from", path)
-               : RLO__EXIT_OK;
+  if (format->make_header != NULL) {
+    return RLO__EXIT_OK;
   }
-  return hints->offset_bytes < 0 && hints->byte_order == RLO__BYTE_ORDER_DEFAULT
-             ? RLO__EXIT_OK
-             : rlo__fail(
-                   "%s has a header, which says where its data begin and "
-                   "their byte order: --offset and --byte-order are for "
-                   "files of bare bytes",
-                   path);
+  if (hints->array >= 0) {
+    return rlo__fail(
+        "%s holds bare bytes: --offset says where an array begins there, and --array is for .npy "
+        "files",
+        path);
+  }
+  return hints->from != NULL ? RLO__EXIT_OK
+                             : rlo__fail("%s holds bare bytes%s: give their shape with --from",
+                                         path, hints->offset_bytes >= 0 ? ", by --offset" : "");
+}
+
+int rlo__array_source_swap(rlo__array_source *source, const rlo_shape *dst, rlo_problem *problem) {
+  const size_t width = number_width_bytes(dst->dtype);
+  const bool is_swapped = source->swapped_width_bytes > 1;
+  if (width > 1 && (problem->update != RLO_UPDATE_STORE ||
+                    (is_swapped && source->swapped_width_bytes != width))) {
+    return rlo__fail(
+        "--byte-order is for elements that keep their size; write %s with that of this machine",
+        rlo_dtype_name(dst->dtype));
+  }
+  source->swapped_width_bytes = is_swapped ? 1 : width;
+  swap_bytes(problem->fill, (size_t)problem->unit_bits / 8, width);
+  return RLO__EXIT_OK;
 }
 
 static int read_contents(const rlo__file_format *format, const rlo__file_hints *hints,
@@ -192,9 +206,10 @@ static int read_contents(const rlo__file_format *format, const rlo__file_hints *
 int rlo__array_source_open(const char *path, const rlo__file_hints *hints,
                            rlo__array_source *out_source) {
   *out_source = (rlo__array_source){0};
-  const rlo__file_format *format = find_format(path);
+  const rlo__file_format *format = hints->offset_bytes >= 0 ? &rlo__format_raw : find_format(path);
   RLO__EXIT_TRY(check_hints(path, format, hints));
   RLO__EXIT_TRY(rlo__input_file_open(path, &out_source->file));
+  out_source->has_header = format->make_header != NULL;
   const int code = read_contents(format, hints, out_source);
   if (code != RLO__EXIT_OK) {
     rlo__array_source_close(out_source);
@@ -300,17 +315,19 @@ rlo_status rlo__array_source_storage(const rlo__array_source *source,
 
 /* ----------------------------------------------------------------- writing */
 
-int rlo__array_make_header(const char *path, const rlo_shape *shape, char *out_header,
-                           size_t *out_bytes) {
+int rlo__array_make_header(const char *path, const rlo_shape *shape, bool is_swapped,
+                           char *out_header, size_t *out_bytes) {
   const rlo__file_format *format = find_format(path);
   *out_bytes = 0;
-  return format->make_header == NULL ? RLO__EXIT_OK
-                                     : format->make_header(shape, out_header, out_bytes);
+  return format->make_header == NULL
+             ? RLO__EXIT_OK
+             : format->make_header(shape, is_swapped, out_header, out_bytes);
 }
 
-int rlo__array_save(const char *path, const rlo_shape *shape, const void *data, int64_t bytes) {
+int rlo__array_save(const char *path, const rlo_shape *shape, bool is_swapped, const void *data,
+                    int64_t bytes) {
   char head[RLO__MAX_HEADER_BYTES];
   size_t head_bytes = 0;
-  RLO__EXIT_TRY(rlo__array_make_header(path, shape, head, &head_bytes));
+  RLO__EXIT_TRY(rlo__array_make_header(path, shape, is_swapped, head, &head_bytes));
   return rlo__output_write(path, head, head_bytes, data, (size_t)bytes);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "relayout/problem.h"
 #include "relayout/storage.h"
 
 #include "file_format.h"
@@ -23,6 +24,8 @@ typedef struct rlo__array_source {
   /** Above 1: the numbers are this many bytes wide, with their first byte
    *  last. */
   size_t swapped_width_bytes;
+  /** The format has a header. */
+  bool has_header;
   /** NULL, unless set after opening: `bytes` bytes that are read in place of
    * the file's, owned. Borrowed by its storages. */
   void *memory;
@@ -60,6 +63,13 @@ RLO_NODISCARD rlo_status rlo__array_source_storage(const rlo__array_source *sour
 int64_t rlo__array_source_granule_bytes(const rlo__array_source *source);
 
 /**
+ * Lets the elements be read so that they are, moved to `dst`, numbers with their
+ * first byte last, or of this machine's order if they were such before.
+ * @param problem  the move; its fill is swapped.
+ */
+int rlo__array_source_swap(rlo__array_source *source, const rlo_shape *dst, rlo_problem *problem);
+
+/**
  * Returns whether a relayout from one shape to another drops bits that the
  * source's elements have beyond their values: as of an s4 in a byte, when it is
  * moved to an element of another size. Then has_checked_values is to be set.
@@ -71,12 +81,14 @@ bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst);
 int rlo__array_source_read(rlo__array_source *source, void *out_bytes);
 
 /** Writes the physical bytes of a shape to a file, or to what is none. */
-int rlo__array_save(const char *path, const rlo_shape *shape, const void *data, int64_t bytes);
+int rlo__array_save(const char *path, const rlo_shape *shape, bool is_swapped, const void *data,
+                    int64_t bytes);
 
 /** Makes the header of a file for an array.
+ *  @param is_swapped  its numbers have their first byte last.
  *  @param out_header  room for RLO__MAX_HEADER_BYTES bytes. */
-int rlo__array_make_header(const char *path, const rlo_shape *shape, char *out_header,
-                           size_t *out_bytes);
+int rlo__array_make_header(const char *path, const rlo_shape *shape, bool is_swapped,
+                           char *out_header, size_t *out_bytes);
 
 /** Prints the part of a verb's help that describes the formats. */
 void rlo__array_file_print_help(FILE *out);

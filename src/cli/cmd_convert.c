@@ -25,11 +25,22 @@ static int open_source(rlo__conversion *c) {
     RLO__EXIT_TRY(rlo__shape_operand_parse(c->request.from, &c->from));
     hints.from = &c->from;
   }
-  return rlo__array_source_open(c->request.input_path, &hints, &c->source);
+  const int32_t order = c->request.byte_order;
+  hints.byte_order = order == 0       ? RLO__BYTE_ORDER_DEFAULT
+                     : order % 2 == 0 ? RLO__BYTE_ORDER_BIG
+                                      : RLO__BYTE_ORDER_LITTLE;
+  RLO__EXIT_TRY(rlo__array_source_open(c->request.input_path, &hints, &c->source));
+  c->is_big_endian = order > 2 || (order == 2 && c->source.has_header);
+  return RLO__EXIT_OK;
 }
 
 /* Sets the permutation and dst_shape. */
 static int find_shape(rlo__conversion *c) {
+  if (c->source.has_header && c->request.byte_order > 2) {
+    return rlo__fail(
+        "%s has a header, which says its byte order: give --byte-order that of %s alone",
+        c->request.input_path, c->request.output_path);
+  }
   const rlo_shape *src = &c->source.contents.shape;
   RLO__EXIT_TRY(rlo__permutation_parse("convert", "--perm", c->request.permutation, src->rank,
                                        c->permutation));
@@ -82,8 +93,13 @@ static int convert_source(rlo__conversion *c) {
   rlo__convert_request *request = &c->request;
   RLO__EXIT_TRY(rlo__check(
       rlo_relayout_lower(&c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
-  rlo__stream_output output = {
-      .path = request->output_path, .shape = &c->dst_shape, .bytes = c->problem.dst_bytes};
+  if (c->is_big_endian) {
+    RLO__EXIT_TRY(rlo__array_source_swap(&c->source, &c->dst_shape, &c->problem));
+  }
+  rlo__stream_output output = {.path = request->output_path,
+                               .shape = &c->dst_shape,
+                               .bytes = c->problem.dst_bytes,
+                               .is_swapped = c->is_big_endian};
   const rlo__stream_job job = {.problem = &c->problem};
   rlo__stream stream = {.options = &request->stream,
                         .common = &request->common,
@@ -183,11 +199,12 @@ const rlo__command rlo__cmd_convert = {
         "of\n"
         "                the type of --from, whatever type they have there;\n"
         "                without --from, text, times and records for integers\n"
-        "  --offset BYTES  where the slots begin in a file of bare bytes, "
-        "which\n"
-        "                may go on behind them\n"
-        "  --byte-order big|little\n"
-        "                that of the numbers in a file of bare bytes\n"
+        "  --offset BYTES  where the slots begin; IN, of any name, is then bare\n"
+        "                bytes, which may go on behind them\n"
+        "  --array N     the array N of several in one .npy file, from 0\n"
+        "  --byte-order big|little[,big]\n"
+        "                that of the numbers in IN and, little without it, in\n"
+        "                OUT. IN with a header says its own: then that of OUT\n"
         "  --device D    a device of `relayout devices`, by its number or a "
         "part\n"
         "                of its name, or default. Several between commas, or "

@@ -6,6 +6,7 @@
 
 #include "relayout/xla/shape_util.h"
 
+#include "base/checked.h"
 #include "command.h"
 #include "display.h"
 #include "files.h"
@@ -51,7 +52,7 @@ static int take_inputs(rlo__op *op) {
   for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_inputs; ++n) {
     op->paths[places[n]] =
         request->inputs.count > 0 ? strchr(request->inputs.texts[n], '=') + 1 : request->paths[n];
-    op->from[places[n]] = n < request->from.count ? request->from.texts[n] : "-";
+    op->order[places[n]] = n;
   }
   for (int32_t n = 0; names != NULL && n < op->num_inputs; ++n) {
     free(names[n]);
@@ -91,10 +92,12 @@ static int count_files(rlo__op *op) {
                     (kernel->max_inputs >= 0 && op->num_inputs > kernel->max_inputs))) {
     return fail_count(op);
   }
-  return request->from.count <= op->num_inputs
+  const int64_t most_given =
+      rlo__max(request->from.count, rlo__max(request->offsets.count, request->arrays.count));
+  return most_given <= op->num_inputs
              ? RLO__EXIT_OK
-             : rlo__fail_usage("op", "--from is given %d times for %d inputs", request->from.count,
-                               op->num_inputs);
+             : rlo__fail_usage("op", "--from, --offset or --array is given %d times for %d inputs",
+                               (int)most_given, op->num_inputs);
 }
 
 /* Finds the files, and allocates the lists with a place for each. */
@@ -102,14 +105,15 @@ static int take_files(rlo__op *op) {
   RLO__EXIT_TRY(count_files(op));
   const size_t num_inputs = (size_t)op->num_inputs;
   const size_t count = num_inputs + (size_t)op->num_outputs;
-  op->paths = calloc(count + num_inputs, sizeof(*op->paths));
+  op->paths = calloc(count, sizeof(*op->paths));
+  op->order = calloc(num_inputs, sizeof(*op->order));
   op->sources = calloc(count, sizeof(*op->sources));
   op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
   op->outputs = calloc(2 * (size_t)op->num_outputs, sizeof(*op->outputs));
-  if (op->paths == NULL || op->sources == NULL || op->input_shapes == NULL || op->outputs == NULL) {
+  if (op->paths == NULL || op->order == NULL || op->sources == NULL || op->input_shapes == NULL ||
+      op->outputs == NULL) {
     return rlo__fail("cannot get memory for %zu files", count);
   }
-  op->from = op->paths + count;
   RLO__EXIT_TRY(take_inputs(op));
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     op->paths[op->num_inputs + n] =
@@ -143,13 +147,43 @@ static int check_paths(rlo__op *op) {
   return RLO__EXIT_OK;
 }
 
-/* Opens the next source. `from` is its shape; NULL: that of its file. */
-static int open_source(rlo__op *op, const char *path, const rlo_shape *from) {
-  rlo__file_hints hints = RLO__FILE_HINTS_INIT;
-  hints.from = from;
-  hints.is_bitcast = op->request->is_bitcast;
-  RLO__EXIT_TRY(rlo__array_source_open(path, &hints, &op->sources[op->num_open]));
+/* Opens the next source. */
+static int open_source(rlo__op *op, const char *path, const rlo__file_hints *hints) {
+  RLO__EXIT_TRY(rlo__array_source_open(path, hints, &op->sources[op->num_open]));
   ++op->num_open;
+  return RLO__EXIT_OK;
+}
+
+/* What an option that may be given for each input says of one; NULL: nothing. */
+static const char *text_of(const rlo__text_list *list, int32_t n) {
+  return n < list->count && strcmp(list->texts[n], "-") != 0 ? list->texts[n] : NULL;
+}
+
+static int open_input(rlo__op *op, int32_t n) {
+  const rlo__op_request *request = op->request;
+  const char *shape = text_of(&request->from, op->order[n]);
+  const char *offset = text_of(&request->offsets, op->order[n]);
+  const char *array = text_of(&request->arrays, op->order[n]);
+  rlo__file_hints hints = {NULL, -1, -1, request->byte_order, request->is_bitcast};
+  rlo_shape from;
+  if (shape != NULL) {
+    RLO__EXIT_TRY(rlo__shape_operand_parse(shape, &from));
+    hints.from = &from;
+  }
+  if (offset != NULL) {
+    RLO__EXIT_TRY(rlo__size_parse("op", "--offset", offset, 0, &hints.offset_bytes));
+  }
+  if (array != NULL) {
+    RLO__EXIT_TRY(rlo__number_parse("op", "--array", array, 0, INT64_MAX, &hints.array));
+  }
+  RLO__EXIT_TRY(open_source(op, op->paths[n], &hints));
+  op->input_shapes[n] = &op->sources[n].contents.shape;
+  if (op->sources[n].has_header && request->byte_order != RLO__BYTE_ORDER_DEFAULT) {
+    return rlo__fail(
+        "%s has a header, which says its byte order: --byte-order is for files of "
+        "bare bytes",
+        op->paths[n]);
+  }
   return RLO__EXIT_OK;
 }
 
@@ -157,13 +191,7 @@ static int open_inputs(rlo__op *op) {
   /* Each may have one more descriptor, for a storage. */
   rlo__files_allow(2 * (op->num_inputs + 2 * op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
-    const bool is_given = strcmp(op->from[n], "-") != 0;
-    rlo_shape from;
-    if (is_given) {
-      RLO__EXIT_TRY(rlo__shape_operand_parse(op->from[n], &from));
-    }
-    RLO__EXIT_TRY(open_source(op, op->paths[n], is_given ? &from : NULL));
-    op->input_shapes[n] = &op->sources[n].contents.shape;
+    RLO__EXIT_TRY(open_input(op, n));
   }
   return RLO__EXIT_OK;
 }
@@ -199,7 +227,9 @@ static int place_outputs(rlo__op *op) {
       op->sources[k].has_checked_values |= rlo__values_may_be_cut(op->input_shapes[k], shape);
     }
     if (rlo__op_is_adding(op->request)) {
-      RLO__EXIT_TRY(open_source(op, path, shape));
+      const rlo__file_hints hints = {shape, -1, -1, RLO__BYTE_ORDER_DEFAULT,
+                                     op->request->is_bitcast};
+      RLO__EXIT_TRY(open_source(op, path, &hints));
     }
   }
   return RLO__EXIT_OK;
@@ -314,6 +344,7 @@ static int run_request(rlo__op_request *request) {
   free((void *)op.input_shapes);
   free(op.sources);
   free((void *)op.paths);
+  free(op.order);
   rlo__op_attributes_deinit(&op.attributes);
   rlo_engine_release(op.engine);
   return code;
@@ -338,6 +369,9 @@ static const rlo__option options[] = {
     RLO__OPTION_BY("attrs", rlo__op_request, attributes_path, take_attributes_path),
     RLO__OPTION("input", TEXTS, rlo__op_request, inputs),
     RLO__OPTION("from", TEXTS, rlo__op_request, from),
+    RLO__OPTION("offset", TEXTS, rlo__op_request, offsets),
+    RLO__OPTION("array", TEXTS, rlo__op_request, arrays),
+    RLO__OPTION_OF("byte-order", rlo__op_request, byte_order, "little", "big"),
     RLO__OPTION("bitcast", FLAG, rlo__op_request, is_bitcast),
     RLO__OPTION("alpha", FACTOR, rlo__op_request, alpha),
     RLO__OPTION("beta", FACTOR, rlo__op_request, beta),
@@ -369,14 +403,16 @@ static int take_arguments(int argc, char **argv, rlo__op_request *request) {
 }
 
 static int run(int argc, char **argv) {
-  const char **room = calloc(3 * (size_t)argc, sizeof(*room));
+  const char **room = calloc(5 * (size_t)argc, sizeof(*room));
   if (room == NULL) {
     return rlo__fail("cannot get memory for %d arguments", argc);
   }
   rlo__op_request request = {.alpha = 1.0,
                              .attributes.texts = room,
                              .inputs.texts = room + argc,
-                             .from.texts = room + (ptrdiff_t)2 * argc};
+                             .from.texts = room + (ptrdiff_t)2 * argc,
+                             .offsets.texts = room + (ptrdiff_t)3 * argc,
+                             .arrays.texts = room + (ptrdiff_t)4 * argc};
   int code = take_arguments(argc, argv, &request);
   if (code == RLO__EXIT_OK) {
     code =
@@ -417,16 +453,12 @@ const rlo__command rlo__cmd_op = {
         "                   of the results\n"
         "  --to LAYOUT      the layout of the results, in braces; row-major\n"
         "                   without it\n"
-        "  --from SHAPE     the shape whose slots an input holds; one for "
-        "each\n"
-        "                   input, in the order in which they are named, - "
-        "for\n"
-        "                   the shape in its "
-        "file\n"
-        "  --bitcast        take the bits of .npy elements for elements of "
-        "the\n"
-        "                   type of --from, whatever type they have there;\n"
-        "                   without --from, text, times and records for integers\n"
+        "  --from SHAPE, --offset BYTES, --array N\n"
+        "                   what an input is, as convert has it; one for each\n"
+        "                   input, in the order in which they are named, - for\n"
+        "                   what its file says\n"
+        "  --bitcast, --byte-order big|little\n"
+        "                   the same, of all inputs\n"
         "  --alpha A        multiply the results by A\n"
         "  --beta B         and add B times what OUT holds, which is then an "
         "array\n"

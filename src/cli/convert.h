@@ -21,6 +21,9 @@ typedef struct rlo__convert_request {
   const char *from;
   const char *to;
   const char *permutation;
+  /** --byte-order: even if that of IN, or of OUT if IN has a header, is big;
+   *  above 2 if that of OUT is big. */
+  int32_t byte_order;
   rlo__file_hints hints;
   rlo__stream_options stream;
   rlo__common_options common;
@@ -28,12 +31,14 @@ typedef struct rlo__convert_request {
 } rlo__convert_request;
 
 /** Rows of the table of a verb with this request: the arrays. */
-#define RLO__CONVERT_OPTIONS                                                                 \
-  RLO__OPTION("from", TEXT, rlo__convert_request, from),                                     \
-      RLO__OPTION("to", TEXT, rlo__convert_request, to),                                     \
-      RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),                          \
-      RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),              \
-      RLO__OPTION_OF("byte-order", rlo__convert_request, hints.byte_order, "little", "big"), \
+#define RLO__CONVERT_OPTIONS                                                          \
+  RLO__OPTION("from", TEXT, rlo__convert_request, from),                              \
+      RLO__OPTION("to", TEXT, rlo__convert_request, to),                              \
+      RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),                   \
+      RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),       \
+      RLO__OPTION_WITHIN("array", rlo__convert_request, hints.array, 0, INT64_MAX),   \
+      RLO__OPTION_OF("byte-order", rlo__convert_request, byte_order, "little", "big", \
+                     "little,big", "big,big"),                                        \
       RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast)
 
 typedef struct rlo__conversion {
@@ -44,6 +49,8 @@ typedef struct rlo__conversion {
   /** Dimension k of the output is dimension permutation[k] of the input. */
   int32_t permutation[RLO_MAX_RANK];
   rlo_shape dst_shape;
+  /** The numbers of the output are big-endian. */
+  bool is_big_endian;
   rlo_problem problem;
 } rlo__conversion;
 

@@ -12,7 +12,7 @@
 
 /** The order of the bytes of a number. */
 typedef enum rlo__byte_order {
-  /** That of the file's header; this machine's where there is none. */
+  /** That of the file's header; this machine's, little, where there is none. */
   RLO__BYTE_ORDER_DEFAULT = 0,
   RLO__BYTE_ORDER_LITTLE = 1,
   RLO__BYTE_ORDER_BIG = 2
@@ -23,9 +23,12 @@ typedef struct rlo__file_hints {
   /** The shape of --from: its slots are what the file must hold. NULL: the
    *  shape is that of the header. */
   const rlo_shape *from;
-  /** --offset: where the slots begin; then there may be more bytes after them.
-   *  Negative: at the beginning, and the file ends with them. */
+  /** --offset: where the slots begin, in a file of any name, which is bare bytes
+   *  then; there may be more bytes after them. Negative: not given. */
   int64_t offset_bytes;
+  /** --array: which one of the arrays that follow each other in the file, from
+   *  0. Negative: there is one, and the file ends with it. */
+  int64_t array;
   /** --byte-order */
   rlo__byte_order byte_order;
   /** --bitcast: the bits of the file's elements are elements of `from`,
@@ -34,7 +37,7 @@ typedef struct rlo__file_hints {
 } rlo__file_hints;
 
 #define RLO__FILE_HINTS_INIT \
-  { NULL, -1, RLO__BYTE_ORDER_DEFAULT, false }
+  { NULL, -1, -1, RLO__BYTE_ORDER_DEFAULT, false }
 
 /** The array that a file holds. */
 typedef struct rlo__file_contents {
@@ -62,17 +65,19 @@ typedef struct rlo__file_format {
   const char *help;
   /**
    * Reads the header of a file.
-   * @param hints  with a shape, an offset and a byte order if the format has no
-   *               header, else perhaps with a shape.
+   * @param hints  with a shape, perhaps with an offset and a byte order, if the
+   *               format has no header; else perhaps with a shape and the number
+   *               of an array.
    */
   int (*read_header)(const rlo__input_file *file, const rlo__file_hints *hints,
                      rlo__file_contents *out_contents);
   /**
    * Makes the header for the physical bytes of a shape. NULL: the format has no
    * header, so that --from is required.
+   * @param is_swapped  the numbers have their first byte last.
    * @param out_header  room for RLO__MAX_HEADER_BYTES bytes.
    */
-  int (*make_header)(const rlo_shape *shape, char *out_header, size_t *out_bytes);
+  int (*make_header)(const rlo_shape *shape, bool is_swapped, char *out_header, size_t *out_bytes);
 } rlo__file_format;
 
 extern const rlo__file_format rlo__format_npy;

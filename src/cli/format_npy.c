@@ -2,6 +2,7 @@
 /* NumPy's .npy files. A file holds the slots of a shape: as an array of its
  * dimensions if the layout is plain row- or column-major, else as an array of
  * one dimension. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -39,14 +40,12 @@ static rlo_status make_file_shape(const rlo_shape *shape, rlo_shape *out_file_sh
   if (dtype == RLO_DTYPE_INVALID) {
     return rlo_shape_make(RLO_DTYPE_U8, &extent.physical_bytes, 1, out_file_shape);
   }
-  if (rlo_layout_is_row_major(&shape->layout, shape->rank)) {
-    return rlo_shape_make(dtype, shape->dims, shape->rank, out_file_shape);
-  }
-  if (rlo_layout_is_column_major(&shape->layout, shape->rank)) {
-    rlo_layout layout = rlo_layout_column_major(shape->rank);
-    return rlo_shape_make_with_layout(dtype, shape->dims, shape->rank, &layout, out_file_shape);
-  }
-  return rlo_shape_make(dtype, &extent.slots, 1, out_file_shape);
+  const bool is_column_major = rlo_layout_is_column_major(&shape->layout, shape->rank);
+  const rlo_layout layout =
+      is_column_major ? rlo_layout_column_major(shape->rank) : rlo_layout_row_major(shape->rank);
+  return is_column_major || rlo_layout_is_row_major(&shape->layout, shape->rank)
+             ? rlo_shape_make_with_layout(dtype, shape->dims, shape->rank, &layout, out_file_shape)
+             : rlo_shape_make(dtype, &extent.slots, 1, out_file_shape);
 }
 
 /* How an array of an .npy file has the slots of a shape. */
@@ -61,16 +60,12 @@ typedef enum holding {
 /* Returns whether elements of a type that NumPy lacks, or of a size of their
  * own, may be in a file as integers of that type. */
 static bool stands_for(rlo_dtype in_file, rlo_dtype expected, rlo_dtype wanted) {
-  rlo_shape scalar;
-  rlo_npy_header header = RLO_NPY_HEADER_INIT;
-  char text[RLO__MAX_HEADER_BYTES];
-  size_t bytes = 0;
-  /* NumPy has the types that come back as they were written. */
-  bool is_numpys = expected == wanted && rlo_shape_make(wanted, NULL, 0, &scalar) == RLO_OK &&
-                   rlo_npy_format(&scalar, text, sizeof(text), &bytes) == RLO_OK &&
-                   rlo_npy_parse(text, bytes, -1, &header) == RLO_OK &&
-                   header.shape.dtype == wanted;
-  return in_file == expected || (!is_numpys && rlo_dtype_is_integral(in_file));
+  const int32_t bits = rlo_dtype_value_bits(wanted);
+  const bool is_numpys =
+      wanted == RLO_DTYPE_PRED ||
+      (bits >= (rlo_dtype_is_floating(wanted) ? 16 : 8) && wanted != RLO_DTYPE_BF16);
+  return in_file == expected ||
+         ((expected != wanted || !is_numpys) && rlo_dtype_is_integral(in_file));
 }
 
 static holding compare(const rlo_npy_header *header, const rlo_shape *from) {
@@ -121,13 +116,43 @@ static int check_slots(const rlo__input_file *file, const rlo__file_hints *hints
                    rlo__shape_text(hints->from), rlo__shape_text(&expected));
 }
 
-static int parse_header(const rlo__input_file *file, rlo_npy_header *out_header) {
+/* Parses the header of array `n`, at a byte of the file, which may go on behind
+ * the array if --array is given. */
+static int parse_header(const rlo__input_file *file, int64_t n, int64_t at,
+                        const rlo__file_hints *hints, rlo_npy_header *out_header) {
   static char prefix[PREFIX_BYTES];
-  const size_t bytes = (size_t)rlo__min(file->size_bytes, PREFIX_BYTES);
-  RLO__EXIT_TRY(rlo__input_file_read(file, 0, prefix, bytes));
-  return rlo_npy_parse(prefix, bytes, file->size_bytes, out_header) == RLO_OK
+  const int64_t left = file->size_bytes - at;
+  int64_t array_bytes = 0;
+  int64_t end = left;
+  const size_t bytes = (size_t)rlo__min(left, PREFIX_BYTES);
+  RLO__EXIT_TRY(rlo__input_file_read(file, at, prefix, bytes));
+  if (rlo_npy_parse(prefix, bytes, -1, out_header) == RLO_OK &&
+      rlo_shape_array_size(&out_header->shape, &array_bytes) == RLO_OK) {
+    end = rlo__min(left, out_header->data_offset_bytes + array_bytes);
+  }
+  if (hints->array < 0 && end < left) {
+    return rlo__fail("%s has %" PRId64 " bytes after the %" PRId64
+                     " of its array; --array 0 takes the first of several",
+                     file->path, left - end, array_bytes);
+  }
+  return rlo_npy_parse(prefix, (size_t)rlo__min((int64_t)bytes, end), end, out_header) == RLO_OK
              ? RLO__EXIT_OK
-             : rlo__fail("%s: %s", file->path, rlo_error_last()->message);
+             : rlo__fail("%s, array %" PRId64 ": %s", file->path, n, rlo_error_last()->message);
+}
+
+/* Finds the header of the array that is meant. */
+static int find_header(const rlo__input_file *file, const rlo__file_hints *hints,
+                       rlo_npy_header *out_header) {
+  int64_t at = 0;
+  int64_t array_bytes = 0;
+  RLO__EXIT_TRY(parse_header(file, 0, 0, hints, out_header));
+  for (int64_t n = 0; n < hints->array; ++n) {
+    RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(&out_header->shape, &array_bytes)));
+    at += out_header->data_offset_bytes + array_bytes;
+    RLO__EXIT_TRY(parse_header(file, n + 1, at, hints, out_header));
+  }
+  out_header->data_offset_bytes += at;
+  return RLO__EXIT_OK;
 }
 
 /* Names what can be done with elements of none of our types. */
@@ -152,7 +177,7 @@ static int read_header(const rlo__input_file *file, const rlo__file_hints *hints
                        rlo__file_contents *out_contents) {
   const rlo_shape *from = hints->from;
   rlo_npy_header header = RLO_NPY_HEADER_INIT;
-  RLO__EXIT_TRY(parse_header(file, &header));
+  RLO__EXIT_TRY(find_header(file, hints, &header));
   if (from == NULL && header.is_type_unknown && !hints->is_bitcast) {
     return fail_unknown_type(file, &header);
   }
@@ -187,7 +212,8 @@ static void widen_header(char *header, size_t *bytes) {
   *bytes = LARGE_DATA_OFFSET_BYTES;
 }
 
-static int make_header(const rlo_shape *shape, char *out_header, size_t *out_bytes) {
+static int make_header(const rlo_shape *shape, bool is_swapped, char *out_header,
+                       size_t *out_bytes) {
   rlo_shape file_shape;
   int64_t bytes = 0;
   RLO__EXIT_TRY(rlo__check(make_file_shape(shape, &file_shape)));
@@ -195,6 +221,11 @@ static int make_header(const rlo_shape *shape, char *out_header, size_t *out_byt
   RLO__EXIT_TRY(
       rlo__check(rlo_npy_format(&file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes)));
   RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(&file_shape, &bytes)));
+  /* A type of a byte has '|' there. */
+  char *order = memchr(out_header, '<', *out_bytes);
+  if (is_swapped && order != NULL) {
+    *order = '>';
+  }
   if (bytes > rlo__thresholds.move_large_bytes) {
     widen_header(out_header, out_bytes);
   }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of bare bytes: the physical bytes of a shape, without a header. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "relayout/xla/shape_util.h"
 
 #include "file_format.h"
 #include "message.h"
-
-static bool is_swapped(rlo__byte_order order) {
-  const uint16_t one = 1;
-  const bool is_little_endian = *(const unsigned char *)&one == 1;
-  return order != RLO__BYTE_ORDER_DEFAULT && (order == RLO__BYTE_ORDER_LITTLE) != is_little_endian;
-}
 
 static int read_header(const rlo__input_file *file, const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
@@ -22,17 +15,15 @@ static int read_header(const rlo__input_file *file, const rlo__file_hints *hints
   int64_t offset_bytes = is_part ? hints->offset_bytes : 0;
   int64_t left_bytes = file->size_bytes - offset_bytes;
   if (left_bytes < bytes || (left_bytes > bytes && !is_part)) {
-    char from_where[64] = "";
-    if (is_part) {
-      snprintf(from_where, sizeof(from_where), " from byte %" PRId64 " on", offset_bytes);
-    }
-    return rlo__fail("%s has %" PRId64 " bytes%s; the shape of --from takes %" PRId64, file->path,
-                     left_bytes < 0 ? 0 : left_bytes, from_where, bytes);
+    return rlo__fail("%s has %" PRId64 " bytes from byte %" PRId64
+                     " on; the shape of --from takes %" PRId64,
+                     file->path, left_bytes < 0 ? 0 : left_bytes, offset_bytes, bytes);
   }
   *out_contents = (rlo__file_contents){
       .shape = *hints->from,
       .offset_bytes = offset_bytes,
-      .swapped_type = is_swapped(hints->byte_order) ? hints->from->dtype : RLO_DTYPE_INVALID,
+      .swapped_type =
+          hints->byte_order == RLO__BYTE_ORDER_BIG ? hints->from->dtype : RLO_DTYPE_INVALID,
   };
   return RLO__EXIT_OK;
 }
@@ -42,6 +33,7 @@ const rlo__file_format rlo__format_raw = {
     .help =
         "bare bytes: all slots of the shape, padding included. Reading\n"
         "them requires --from; --offset and --byte-order replace\n"
-        "what other formats have in their header.\n",
+        "what other formats have in their header. With --offset a\n"
+        "file of any name is read as bare bytes.\n",
     .read_header = read_header,
 };

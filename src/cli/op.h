@@ -68,8 +68,12 @@ typedef struct rlo__op_request {
   const char *attributes_path;
   /** "NAME=FILE". */
   rlo__text_list inputs;
-  /** The --from of each input; "-": the shape of the file. */
+  /** The --from, --offset and --array of each input; "-": none. */
   rlo__text_list from;
+  rlo__text_list offsets;
+  rlo__text_list arrays;
+  /** Of inputs of bare bytes. */
+  rlo__byte_order byte_order;
   /** The bits of .npy elements are those of the type of --from. */
   bool is_bitcast;
   /** The results are alpha * result + beta * what the file holds. */
@@ -97,8 +101,8 @@ typedef struct rlo__op {
   int32_t num_outputs;
   /** The files of the inputs in their places, then of the results. */
   const char **paths;
-  /** The --from of each input; "-": none. */
-  const char **from;
+  /** As which input each one is named, from 0. */
+  int32_t *order;
   /** Open: the inputs and, for --beta, what the files of the results hold. */
   rlo__array_source *sources;
   int32_t num_open;

@@ -100,6 +100,8 @@ typedef struct rlo__stream_output {
   /** Whose physical bytes it holds, behind a header. */
   const rlo_shape *shape;
   int64_t bytes;
+  /** Its numbers have their first byte last, says the header. */
+  bool is_swapped;
 
   /** The rest is rlo__stream_do's, and begins with zeros: where it is while it
    * is made. */

@@ -357,7 +357,7 @@ static int begin_output(run *r, int32_t n) {
       .has_journal = !r->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
   };
-  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, head, &start.head_bytes));
+  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped, head, &start.head_bytes));
   o->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
   o->part.unfinished.payload = &r->words;
   RLO__EXIT_TRY(rlo__output_file_begin(o->path, &start, &o->part));
@@ -375,7 +375,8 @@ static int begin_output(run *r, int32_t n) {
 /* Writes an array that was made in memory, and syncs the part. */
 static int finish_output(rlo__stream_output *o) {
   if (!o->has_part) {
-    return o->path == NULL ? RLO__EXIT_OK : rlo__array_save(o->path, o->shape, o->memory, o->bytes);
+    return o->path == NULL ? RLO__EXIT_OK
+                           : rlo__array_save(o->path, o->shape, o->is_swapped, o->memory, o->bytes);
   }
   if (o->memory != NULL) {
     RLO__EXIT_TRY(rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));

@@ -459,6 +459,46 @@ class Inputs(CliCase):
             self.fails(1, [], "convert", "--host", "in.npy", "out.npy", "--from",
                        "f32[2,3]")
 
+    def test_several_arrays(self):
+        """As numpy.save writes them one behind the other."""
+        one = npy_bytes("<f4", (2, 3), ABC)
+        two = npy_bytes(">u2", (2,), b"abcd")
+        self.write("in.npy", one + two + one)
+        self.fails(1, ["bytes after the 24 ", "--array 0"], "convert",
+                   "--host", "in.npy", "out.npy")
+        for n, data in enumerate((ABC, b"badc", ABC)):
+            self.ok("convert", "--host", "in.npy", "out.npy", "--array", str(n))
+            self.assertEqual(npy_parts(self.read("out.npy"))[1], data)
+        self.ok("op", "concat", "--host", "--array", "2", "--array", "0",
+                "in.npy", "in.npy", "out.bin")
+        self.assertEqual(self.read("out.bin"), ABC + ABC)
+        self.fails(1, ["in.npy, array 3: "], "convert", "--host", "in.npy",
+                   "out.npy", "--array", "3")
+        self.write("in.npy", one[:-1])
+        self.fails(1, ["in.npy, array 0: ", "promises 24"], "convert",
+                   "--host", "in.npy", "out.npy", "--array", "0")
+        self.write("in.npy", one + b"and more")
+        self.ok("convert", "--host", "in.npy", "out.npy", "--array", "0")
+
+    def test_a_header_of_any_bytes(self):
+        """In a file of any name, for each input, big-endian too."""
+        self.write("in.dat", b"head" + b"\0\1\0\2" + b"tail")
+        self.ok("convert", "--host", "in.dat", "out.bin", "--from", "u16[2]",
+                "--offset", "4", "--byte-order", "big")
+        self.assertEqual(self.read("out.bin"), b"\1\0\2\0")
+        self.write("in.bin", b"\3\0")
+        self.ok("op", "concat", "--host", "--from", "u16[1]", "--from", "u16[2]",
+                "--offset", "-", "--offset", "4", "in.bin", "in.dat", "out.bin")
+        self.assertEqual(self.read("out.bin"), b"\3\0\0\1\0\2")
+        self.ok("op", "transpose", "--host", "--from", "u16[2]", "--offset",
+                "4", "--byte-order", "big", "in.dat", "out.bin")
+        self.assertEqual(self.read("out.bin"), b"\1\0\2\0")
+        self.write("in.npy", npy_bytes("<f4", (2, 3), ABC))
+        self.fails(1, ["in.npy has a header", "--byte-order"], "op", "transpose", "--host",
+                   "--byte-order", "big", "in.npy", "out.npy")
+        self.fails(2, "given 2 times for 1 inputs", "op", "transpose", "--host",
+                   "--offset", "4", "--offset", "4", "in.npy", "out.npy")
+
     def test_bare_bytes(self):
         self.write("in.bin", ABC)
         self.fails(1, "--from", "convert", "--host", "in.bin", "out.npy")

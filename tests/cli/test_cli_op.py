@@ -280,7 +280,7 @@ class Op(CliCase):
                 (2, "SplitV has 2 results here, but 1 file is named",
                  "splitv", "--attr", "num_or_size_splits=2", "x.npy",
                  "z.npy"),
-                (2, "--from is given 2 times for 1 inputs", "transpose",
+                (2, "is given 2 times for 1 inputs", "transpose",
                  "--from", "-", "--from", "-", "x.npy", "z.npy"),
                 (1, "perm: dimensions 1 and -1 are one and the same",
                  "transpose", "--attr", "perm=1,-1", "x.npy", "z.npy"),
@@ -354,7 +354,7 @@ class OpOnHost(Op):
                  "z.npy"),
                 ("--input x=: write NAME=FILE", "--input", "x=", "z.npy"),
                 ("name the files of its results", "--input", "x=x.npy"),
-                ("--from is given 2 times for 1 inputs", "--input", "x=x.npy",
+                ("is given 2 times for 1 inputs", "--input", "x=x.npy",
                  "--from", "-", "--from", "-", "z.npy"),
                 ("GatherV2: 1 file; name those of its inputs (x, indices), "
                  "then those of its results", "x.npy")):

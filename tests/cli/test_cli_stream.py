@@ -125,6 +125,39 @@ class Bytes(StreamCase):
                      "1001", "--byte-order", "little")
         self.assertEqual(self.read("pieces.bin"), data)
 
+    def test_byte_order_of_the_output(self):
+        data = random_bytes(SEED, 2 * MIB)
+        turned = ["--perm", "1,0", "--to", "{1,0:T(8,128)fill(one)}"]
+        for descr, letter, shape in (("f4", "f", (512, 1000)),
+                                     ("c8", "f", (512, 500)),
+                                     ("u2", "H", (512, 2000)),
+                                     ("u1", "B", (512, 4000))):
+            length = struct.calcsize(letter)
+            values = data[:512 * 4000]
+            swapped = b"".join(values[n:n + length][::-1]
+                               for n in range(0, len(values), length))
+            order = "<" if length > 1 else "|"
+            self.write("in.npy", npy_bytes(order + descr, shape, values))
+            self.write("in.bin", swapped)
+            bare = ["--from", self.ok("convert", "--host", "in.npy",
+                                      "x.bin").strip()]
+            self.compare("in.npy", ".npy", "--byte-order", "big", *turned)
+            header, array = npy_parts(self.read("pieces.npy"))
+            self.assertIn("'descr': '%s%s'" % (order.replace("<", ">"), descr),
+                          header)
+            self.ok("convert", "--host", "in.npy", "x.bin", *turned)
+            little = self.read("x.bin")
+            self.assertEqual(array, b"".join(
+                little[n:n + length][::-1]
+                for n in range(0, len(little), length)))
+            # Neither the numbers nor the fill change if both are big.
+            self.compare("in.bin", ".bin", "--byte-order", "big,big", *bare,
+                         *turned)
+            self.assertEqual(self.read("pieces.bin"), array)
+        self.write("s4.npy", npy_bytes("<i2", (4,), bytes(8)))
+        self.fails(1, ["--byte-order", "s16"], "convert", "--host", "s4.npy",
+                   "out.npy", "--to", "{0:E(32)}", "--byte-order", "big")
+
     def test_offset_refusals(self):
         self.write("in.bin", bytes(24))
         self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(24)))
@@ -135,11 +168,13 @@ class Bytes(StreamCase):
             self.fails(1, ["0 bytes"], "convert", "--host", "in.bin",
                        "out.npy", "--from", "f32[2,3]", "--offset", "1TB",
                        *memory)
-            self.fails(1, ["in.npy", "--offset"], "convert", "--host",
+            self.fails(1, ["in.npy", "--offset", "--from"], "convert", "--host",
                        "in.npy", "out.npy", "--offset", "4", *memory)
             self.fails(1, ["in.npy", "--byte-order"], "convert", "--host",
-                       "in.npy", "out.npy", "--byte-order", "big", *memory)
-        self.fails(2, ["'middle'", "little or big"], "convert", "--host",
+                       "in.npy", "out.npy", "--byte-order", "big,big", *memory)
+            self.fails(1, ["in.bin", "--array"], "convert", "--host", "in.bin",
+                       "out.npy", "--from", "f32[2,3]", "--array", "0", *memory)
+        self.fails(2, ["'middle'", "little, big,"], "convert", "--host",
                    "in.bin", "out.npy", "--byte-order", "middle")
         self.assert_files("in.bin", "in.npy")
 

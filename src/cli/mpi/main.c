@@ -190,6 +190,10 @@ typedef struct run {
 static int open_source(run *r) {
   RLO__EXIT_TRY(rlo__conversion_open(&r->conversion));
   r->has_source = true;
+  if (r->conversion.is_big_endian) {
+    return rlo__fail(
+        "the output has the byte order of this machine: --byte-order is that of the input");
+  }
   return rlo__check(rlo_shape_array_size(&r->conversion.dst_shape, &r->output_bytes));
 }
 
@@ -220,7 +224,8 @@ static int begin_output(run *r) {
   }
   char head[RLO__MAX_HEADER_BYTES];
   rlo__output_start start = {.head = head};
-  RLO__EXIT_TRY(rlo__array_make_header(path, &r->conversion.dst_shape, head, &start.head_bytes));
+  RLO__EXIT_TRY(
+      rlo__array_make_header(path, &r->conversion.dst_shape, false, head, &start.head_bytes));
   RLO__EXIT_TRY(rlo__output_file_begin(path, &start, &r->output));
   r->place.offset_bytes = (int64_t)start.head_bytes;
   (void)snprintf(r->place.path, sizeof r->place.path, "%s", r->output.file.temp_path);
