@@ -143,8 +143,8 @@ typedef struct rlo_job_options {
    * cancellation, a kill or a loss of power; NULL: none. Copied.
    *
    * If there is no such file, the job creates it, and notes in it every 5
-   * seconds, or every 4 GiB, what is in the destination for good: that is not
-   * done again. If there is one, it has to be the journal of the same job: the
+   * seconds, or every 4 GiB, and when it fails or is cancelled, what is in the
+   * destination for good: that is not done again. If there is one, it has to be the journal of the same job: the
    * same problem, the same source, unchanged, the same destination, as the
    * stopped job left it, and the same kind of devices. Then the rest is done,
    * with the budget that the job began with; a host_memory_bytes other than
@@ -185,10 +185,13 @@ typedef struct rlo_job_estimate {
   /** The time of a copy of the source to the destination, divided by the
    *  expected time. */
   double expected_fraction;
+  /** The host_memory_bytes of job options with which the job is planned so,
+   *  whatever memory is free then. */
+  int64_t budget_bytes;
 } rlo_job_estimate;
 
 #define RLO_JOB_ESTIMATE_INIT \
-  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0 }
+  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0 }
 
 /**
  * Computes what a job would do in a service without contexts.
@@ -205,6 +208,19 @@ RLO_API RLO_NODISCARD rlo_status rlo_job_estimate_make(const rlo_problem *proble
                                                        const rlo_service_options *service_options,
                                                        const rlo_job_options *job_options,
                                                        rlo_job_estimate *out_estimate);
+
+/**
+ * Computes what a job would do in a service, with its budgets and its contexts.
+ * A job with budget_bytes and scratch_bytes of the estimate does just that.
+ * @param src, dst, job_options  as for rlo_job_estimate_make.
+ * @return as rlo_job_estimate_make. Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_service_estimate(const rlo_service *service,
+                                                      const rlo_problem *problem,
+                                                      const rlo_storage_traits *src,
+                                                      const rlo_storage_traits *dst,
+                                                      const rlo_job_options *job_options,
+                                                      rlo_job_estimate *out_estimate);
 
 /**
  * Checks a job and puts it into the queue.

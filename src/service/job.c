@@ -180,17 +180,24 @@ static bool take_phase(rlo_job *job, int32_t lane_number) {
   return true;
 }
 
+/* Ends a job early. What it has done is made durable before, for one that is
+ * resumed. */
+static void begin_end(rlo_job *job) {
+  if (job->failure.status == RLO_OK) {
+    (void)RLO_FAIL(RLO_CANCELLED, "the job was cancelled");
+    rlo__status_save(RLO_CANCELLED, &job->failure);
+  }
+  const bool is_kept = job->journal != NULL && job->phase == RLO__PHASE_PASS;
+  job->phase = is_kept ? RLO__PHASE_CHECKPOINT : RLO__PHASE_END;
+  job->is_ending = true;
+}
+
 bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
-  bool is_ending = job->phase >= RLO__PHASE_END;
-  if (!is_ending && is_to_end(job)) {
+  if (job->phase < RLO__PHASE_END && !job->is_ending && is_to_end(job)) {
     if (job->num_works > 0) {
       return false;
     }
-    if (job->failure.status == RLO_OK) {
-      (void)RLO_FAIL(RLO_CANCELLED, "the job was cancelled");
-      rlo__status_save(RLO_CANCELLED, &job->failure);
-    }
-    job->phase = RLO__PHASE_END;
+    begin_end(job);
   }
   if (job->phase == RLO__PHASE_QUEUED || job->phase == RLO__PHASE_ENDED) {
     return false;
@@ -256,6 +263,7 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
     if (job->failure.status == RLO_OK) {
       rlo__status_save(status, &job->failure);
     }
+    job->phase = job->is_ending ? RLO__PHASE_END : job->phase;
     return;
   }
   switch (work->phase) {
@@ -264,7 +272,7 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
         rlo__journal_end_checkpoint(job->journal);
       }
       if (job->phase == RLO__PHASE_CHECKPOINT) {
-        job->phase = is_last_pass(job) ? RLO__PHASE_END : RLO__PHASE_NEXT_PASS;
+        job->phase = job->is_ending || is_last_pass(job) ? RLO__PHASE_END : RLO__PHASE_NEXT_PASS;
         break;
       }
       settle_pass(job);

@@ -49,6 +49,8 @@ struct rlo_job {
   rlo__job_phase phase;
   /** Works that are being done: one at a time but in a pass. */
   int32_t num_works;
+  /** It has failed or was cancelled, and has only to keep what is done. */
+  bool is_ending;
   /** The first failure; status RLO_OK: none. */
   rlo__saved_error failure;
   /** Retained until the end. `indices` is NULL if the problem loads none. */

@@ -25,7 +25,7 @@
 typedef struct bands {
   /** Canonical. */
   rlo_problem problem;
-  const rlo__piece_budget *budget;
+  rlo__piece_budget budget;
   /** Without boxes and pieces. */
   rlo__piece_grid grid;
   int64_t unit_bytes;
@@ -69,7 +69,7 @@ static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
                     "two passes need a problem that writes each byte of the "
                     "destination once, reads none of it and loads no indices");
   }
-  if (b->budget->is_memory[SRC] || b->budget->is_memory[DST]) {
+  if (b->budget.is_memory[SRC] || b->budget.is_memory[DST]) {
     return RLO_FAIL(RLO_UNSUPPORTED, "two passes gain nothing where a side is in memory");
   }
   if (dst->granule_bytes != 1) {
@@ -160,7 +160,7 @@ static rlo_status measure_tile(const bands *b, int64_t *out_slot_bytes, int64_t 
   int64_t dst;
   RLO_TRY(part_bytes(b, SRC, b->tiles, &src));
   RLO_TRY(part_bytes(b, DST, b->tiles, &dst));
-  *out_slot_bytes = b->budget->copies ? rlo__max(src, dst) : dst;
+  *out_slot_bytes = b->budget.copies ? rlo__max(src, dst) : dst;
   *out_bytes = rlo__add_capped(src, dst);
   return RLO_OK;
 }
@@ -171,7 +171,7 @@ static rlo_status shrink_tiles(bands *b, int64_t slot_bytes, bool *out_fits) {
     int64_t slot;
     int64_t bytes;
     RLO_TRY(measure_tile(b, &slot, &bytes));
-    *out_fits = slot <= slot_bytes && bytes <= b->budget->piece_bytes;
+    *out_fits = slot <= slot_bytes && bytes <= b->budget.piece_bytes;
     int32_t widest = -1;
     for (int32_t a = 0; a < b->problem.num_axes; ++a) {
       if (b->tiles[a] > b->atoms[a] &&
@@ -198,10 +198,9 @@ static rlo_status fill_parts(bands *b, int64_t box_bytes, int64_t band_bytes) {
 }
 
 /* The bytes of a slot for the largest tiles that the memory allows, if they are
- * no larger than a share of it. The plan for as much scratch as another one
- * uses is that one again. */
+ * no larger than a share of it. */
 static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
-  const rlo__piece_budget *budget = b->budget;
+  const rlo__piece_budget *budget = &b->budget;
   int64_t unit = budget->alignment_bytes;
   int64_t share = rlo__min(budget->host_bytes / 4 / slots, rlo__thresholds.service_tile_bytes);
   int64_t tile;
@@ -229,7 +228,7 @@ static bool has_contiguous_bands(const bands *b) {
 /* Finds boxes, bands and tiles for staging memory of two boxes of `box_bytes`
  * and slots of `slot_bytes`. */
 static rlo_status find_parts(bands *b, int64_t box_bytes, int64_t slot_bytes, bool *out_fits) {
-  int64_t band_bytes = rlo__min(box_bytes, b->budget->scratch_bytes / 2);
+  int64_t band_bytes = rlo__min(box_bytes, b->budget.scratch_bytes / 2);
   RLO_TRY(fill_parts(b, box_bytes, band_bytes));
   RLO_TRY(shrink_tiles(b, slot_bytes, out_fits));
   int64_t box;
@@ -275,12 +274,12 @@ static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
 }
 
 static bool has_room(const bands *b, const rlo__piece_plan plans[2]) {
-  return rlo__piece_plan_staging(&plans[0], b->budget).bytes <= b->budget->host_bytes &&
-         rlo__piece_plan_staging(&plans[1], b->budget).bytes <= b->budget->host_bytes;
+  return rlo__piece_plan_staging(&plans[0], &b->budget).bytes <= b->budget.host_bytes &&
+         rlo__piece_plan_staging(&plans[1], &b->budget).bytes <= b->budget.host_bytes;
 }
 
 static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
-  const rlo__piece_budget *budget = b->budget;
+  const rlo__piece_budget *budget = &b->budget;
   int64_t unit = budget->alignment_bytes;
   /* Fewer pieces in flight where tiles would be short. */
   for (int64_t slots = budget->num_slots; slots >= 1; slots /= 2) {
@@ -327,8 +326,14 @@ rlo_status rlo__piece_plan_make_two(const rlo_problem *problem, const rlo_storag
     return RLO_OUT_OF_MEMORY;
   }
   b->problem = *problem;
-  b->budget = budget;
+  b->budget = *budget;
   rlo_status status = plan(b, src, dst, out);
+  /* Where more scratch than is used makes for other plans, those of less are
+   * meant: a job has no more than an estimate has found. */
+  while (status == RLO_OK && out[0].shift_bytes < b->budget.scratch_bytes) {
+    b->budget.scratch_bytes = out[0].shift_bytes;
+    status = find_plans(b, out);
+  }
   rlo__free(b);
   return status;
 }

@@ -28,7 +28,7 @@ static rlo_status read_side(const rlo_storage_traits *traits, int64_t bytes, rlo
   *read = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
   read->bytes = bytes;
   RLO_TRY(rlo__storage_read_traits(traits, read));
-  setting->is_in_memory[side] = traits == NULL;
+  setting->is_in_memory[side] = traits == NULL && bytes <= setting->limits.max_buffer_bytes;
   return RLO_OK;
 }
 
@@ -38,6 +38,7 @@ static rlo_job_estimate fill_estimate(const rlo__job_plan *plan, const rlo__job_
   made.host_bytes = plan->host_bytes;
   made.device_bytes = plan->device_bytes;
   made.scratch_bytes = plan->scratch_bytes;
+  made.budget_bytes = plan->settings.host_bytes;
   double time = 0;
   for (int32_t n = 0; n < plan->num_passes; ++n) {
     const rlo__pass *pass = &plan->passes[n];
@@ -59,14 +60,11 @@ static rlo_job_estimate fill_estimate(const rlo__job_plan *plan, const rlo__job_
   return made;
 }
 
-rlo_status rlo_job_estimate_make(const rlo_problem *problem, const rlo_storage_traits *src,
-                                 const rlo_storage_traits *dst,
-                                 const rlo_service_options *service_options,
-                                 const rlo_job_options *job_options,
-                                 rlo_job_estimate *out_estimate) {
-  RLO_REQUIRE(problem, out_estimate);
-  rlo__job_setting setting = {.limits = {.max_buffer_bytes = INT64_MAX}};
-  RLO_TRY(rlo__service_options_read(service_options, 0, &setting.limits.options));
+/* Sides in memory are used there, as is_usable_memory() has it. */
+static rlo_status estimate(const rlo__service_limits *limits, const rlo_problem *problem,
+                           const rlo_storage_traits *src, const rlo_storage_traits *dst,
+                           const rlo_job_options *job_options, rlo_job_estimate *out_estimate) {
+  rlo__job_setting setting = {.limits = *limits};
   RLO_TRY(rlo__job_options_read(job_options, &setting.options));
   RLO_TRY(read_side(src, problem->src_bytes, RLO__SIDE_SOURCE, &setting));
   RLO_TRY(read_side(dst, problem->dst_bytes, RLO__SIDE_DESTINATION, &setting));
@@ -90,6 +88,25 @@ fail:
   rlo__journal_release(journal);
   rlo__free(plan);
   return status;
+}
+
+rlo_status rlo_job_estimate_make(const rlo_problem *problem, const rlo_storage_traits *src,
+                                 const rlo_storage_traits *dst,
+                                 const rlo_service_options *service_options,
+                                 const rlo_job_options *job_options,
+                                 rlo_job_estimate *out_estimate) {
+  RLO_REQUIRE(problem, out_estimate);
+  rlo__service_limits limits = {.max_buffer_bytes = INT64_MAX};
+  RLO_TRY(rlo__service_options_read(service_options, 0, &limits.options));
+  return estimate(&limits, problem, src, dst, job_options, out_estimate);
+}
+
+rlo_status rlo_service_estimate(const rlo_service *service, const rlo_problem *problem,
+                                const rlo_storage_traits *src, const rlo_storage_traits *dst,
+                                const rlo_job_options *job_options,
+                                rlo_job_estimate *out_estimate) {
+  RLO_REQUIRE(service, problem, out_estimate);
+  return estimate(&service->limits, problem, src, dst, job_options, out_estimate);
 }
 
 /* --------------------------------------------------------------- submission */

@@ -39,7 +39,8 @@ proto_parse_tile.out_origin proto_parse_tree.out_origin
 relayout_combine.options relayout_combine.permutation relayout_lower.permutation
 run_chain.out_shape run_kernel.attributes run_kernel.out_count
 run_kernel_named.attributes run_kernel_named.out_count scope_end.scope
-service_create.options service_drain.out_is_idle service_submit.options
+service_create.options service_drain.out_is_idle service_estimate.dst
+service_estimate.job_options service_estimate.src service_submit.options
 shape_for_each_index.base shape_for_each_index.count shape_for_each_index.step
 shape_from_numpy.strides_bytes shape_from_pjrt.layout shape_make_dynamic.is_dynamic
 shape_make_descending_with_same_physical_layout.out_permutation

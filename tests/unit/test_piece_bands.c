@@ -164,6 +164,20 @@ static void expect_plans(void) {
   EXPECT(memcmp(got, wanted, (size_t)whole.dst_bytes) == 0, "other bytes" AGAIN);
 }
 
+/* A job is given the scratch that an estimate found, and does what that said. */
+static void expect_again(void) {
+  const rlo__piece_plan before[2] = {plans[0], plans[1]};
+  budget.scratch_bytes = plans[0].shift_bytes;
+  expect_ok(make());
+  for (int n = 0; n < 2; ++n) {
+    EXPECT(plans[n].num_pieces == before[n].num_pieces &&
+               memcmp(plans[n].box, before[n].box, sizeof plans[n].box) == 0 &&
+               memcmp(plans[n].piece, before[n].piece, sizeof plans[n].piece) == 0,
+           "%" PRId64 " pieces, %" PRId64 " with the scratch that these need" AGAIN,
+           before[n].num_pieces, plans[n].num_pieces);
+  }
+}
+
 /* -------------------------------------------------------------------- tests */
 
 static bool draw(void) {
@@ -214,6 +228,7 @@ RLO_TEST(test_piece_bands__the_effect_of_the_whole) {
     }
     EXPECT(status == RLO_OK, "%s" AGAIN, rlo_error_last()->message);
     expect_plans();
+    expect_again();
     ++made;
     cut += plans[0].num_boxes > 1 && plans[1].num_boxes > 1;
     inner += plans[0].num_pieces > plans[0].num_boxes && plans[1].num_pieces > plans[1].num_boxes;

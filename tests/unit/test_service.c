@@ -155,11 +155,9 @@ RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.host_memory_bytes = transfers[_i].host_bytes;
   options.passes = 1;
-  rlo_service_options of_service = RLO_SERVICE_OPTIONS_INIT;
-  of_service.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
-  of_service.io_threads = 2;
   rlo_job_estimate estimate = RLO_JOB_ESTIMATE_INIT;
-  expect_ok(rlo_job_estimate_make(&problem, &of_src, &of_dst, &of_service, &options, &estimate));
+  expect_ok(rlo_service_estimate(service, &problem, &of_src, &of_dst, &options, &estimate));
+  ck_assert_int_eq(estimate.budget_bytes, options.host_memory_bytes);
   src.planned_bytes = estimate.read_run_bytes;
   dst.planned_bytes = estimate.write_run_bytes;
   rlo_job *job = NULL;
@@ -169,6 +167,8 @@ RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
   rlo_job_info info = RLO_JOB_INFO_INIT;
   expect_ok(rlo_job_get_info(job, &info));
   rlo_job_release(job);
+  ck_assert_int_eq(info.num_pieces, estimate.num_pieces);
+  ck_assert_int_eq(info.host_bytes_peak, estimate.host_bytes);
   ck_assert_int_eq(atomic_load(&src.num_too_short), 0);
   ck_assert_int_eq(atomic_load(&dst.num_too_short), 0);
   ck_assert_int_eq(info.smallest_read, atomic_load(&src.smallest));

@@ -99,6 +99,67 @@ RLO_LOOP_TEST(test_service_resume__after_each_call, 0, 2) {
   ck_assert_int_gt(bytes_resumed, 0);
 }
 
+/* No checkpoint is due, so that the end makes the only one. */
+RLO_TEST(test_service_resume__what_is_done_stays) {
+  rlo__thresholds.service_checkpoint_seconds = 1000;
+  rlo_service *single = test_journal_service(RLO_SERVICE_MIN_HOST_BYTES, 1);
+  transpose_job t;
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  transpose_job_submit(&t, single);
+  transpose_job_expect(&t);
+  rlo_job_release(t.job);
+  ck_assert_int_eq(unlink(journal_case.path), 0);
+  /* The last write of all. */
+  t.dst.fails_at = 2 * atomic_load(&t.dst.num_calls);
+  t.dst.failure = RLO_IO;
+  transpose_job_submit(&t, single);
+  transpose_job_expect_failure(&t, RLO_IO, "");
+  t.dst.fails_at = 0;
+  test_journal_submit_again(&journal_case, &t);
+  transpose_job_expect(&t);
+  const rlo_job_info info = transpose_job_info(&t);
+  ck_assert_int_gt(info.bytes_resumed, info.bytes_total / 2);
+  transpose_job_deinit(&t);
+  rlo_service_release(single);
+}
+
+typedef struct first_flush {
+  test_gate gate;
+  rlo_job *job;
+  /** The pass after which the first flush came; 0: there was none. */
+  atomic_int pass;
+} first_flush;
+
+static void note_flush(void *payload) {
+  first_flush *first = payload;
+  rlo_job_info info = RLO_JOB_INFO_INIT;
+  int none = 0;
+  expect_ok(rlo_job_get_info(first->job, &info));
+  atomic_compare_exchange_strong(&first->pass, &none, info.pass);
+}
+
+/* The tiles are durable before the second pass begins to read them. */
+RLO_TEST(test_service_resume__a_checkpoint_between_two_passes) {
+  rlo__thresholds.service_checkpoint_seconds = 1000;
+  transpose_job t;
+  first_flush first = {.job = NULL};
+  test_gate_init(&first.gate);
+  test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+  transpose_job_take_two_passes(&t, 1);
+  t.src.on_call = test_gate_pass;
+  t.src.payload = &first.gate;
+  t.dst.on_flush = note_flush;
+  t.dst.payload = &first;
+  transpose_job_submit(&t, journal_case.service);
+  first.job = t.job;
+  test_gate_open(&first.gate);
+  transpose_job_expect(&t);
+  ck_assert_int_eq(transpose_job_info(&t).num_passes, 2);
+  ck_assert_int_eq(atomic_load(&first.pass), 1);
+  transpose_job_deinit(&t);
+  test_gate_deinit(&first.gate);
+}
+
 /* One box of either kind fails after the other; only it is done again. */
 RLO_LOOP_TEST(test_service_resume__only_what_is_missing, 0, 2) {
   rlo_service *single = test_journal_service(RLO_SERVICE_MIN_HOST_BYTES, 1);
@@ -407,7 +468,7 @@ RLO_TEST(test_service_resume__a_journal_that_cannot_grow) {
   (void)signal(SIGXFSZ, SIG_IGN);
   transpose_job t;
   test_journal_init_job(&journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
-  const struct rlimit small = {.rlim_cur = 200, .rlim_max = before.rlim_max};
+  const struct rlimit small = {.rlim_cur = 100, .rlim_max = before.rlim_max};
   ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
   transpose_job_submit(&t, journal_case.service);
   expect_ok(rlo_job_wait(t.job, -1, NULL));
