@@ -53,7 +53,8 @@ FIRST_TESTS = (
                       "^test_device_(engine|gradient)", "^test_cli_op$")),
     (r"src/host/", ("^test_host_mover",)),
     (r"src/io/", ("^test_(npy|dlpack|text)",)),
-    (r"src/service/", ("^(test|replay)_journal", "^test_service_resume")),
+    (r"src/service/", ("^test_(service|storage|piece)",
+                       "^(test|replay)_journal", "^test_service_resume")),
     (r"src/shard/", ("^test_(relabel|redistribution|sharding)",)),
     (r"src/xla/", ("^test_proto",)),
     (r"src/", ("^test_(shape|layout|text|index|strides)",)),
@@ -75,31 +76,6 @@ LEFT_OUT_ON_DEVICE = (r"^(test_bench|bench_|test_cli|test_mpi|example|docs_|"
                       r"install|test_(drift|cl_faults|alloc_faults|measure)|"
                       r".*_planted|null_calls)")
 
-Area = namedtuple("Area", "name files lines kinds")
-
-ALL_KINDS = ("relation", "arithmetic", "logic", "negate", "constant", "delete")
-# An area: which files, which lines of these, what is done to them.
-AREAS = (
-    Area("planner", r"src/plan/(planner|planning|schedule|geometry|launch|wisdom|"
-         r"arith|specialized)\.c", "", ALL_KINDS),
-    Area("lowering", r"src/(ir/(lower|index_rule|form|canonical|rewrite)|"
-         r"ops/(chain_lower|relayout|problem_list))\.c", "", ALL_KINDS),
-    Area("guards", r"src/ir/guard\.c", "", ALL_KINDS),
-    Area("widening", r"src/ir/widen\.c", "", ALL_KINDS),
-    Area("alignment", r"src/(plan|runtime)/\w+\.c", r"(?i)align", ALL_KINDS),
-    Area("operands", r"src/(runtime/(operand|enqueue|buffer)|"
-         r"ir/validate)\.c", "", ALL_KINDS),
-    Area("caches", r"src/(runtime/(disk_cache|program_cache|"
-         r"planned|plan_memo)|base/table)\.c", "", ALL_KINDS),
-    Area("errors", r"src/(desc|ir|plan|ops|host|codegen|runtime)/\w+\.c", "",
-         ("ignore",)),
-    Area("kernels", r"cl/\w+\.cl", "", ALL_KINDS),
-    # The last, so that the draws of the others stay what they are.
-    Area("families", r"src/plan/(family_|gpu_|packed|plane|grid|joined_rows|"
-         r"segment_order|sum_parts)\w*\.c", "", ALL_KINDS),
-    Area("places", r"src/move/\w+\.c", "", ALL_KINDS),
-)
-
 Function = namedtuple("Function", "name start end")
 
 SWAPS = {
@@ -110,6 +86,7 @@ SWAPS = {
                    "<<": ">>", ">>": "<<", "&": "|", "|": "&"},
     "logic": {"&&": "||", "||": "&&"},
 }
+BOUND = re.compile(r"\b(?:rlo__)?(min|max)(?:_size)?(?= ?\()")
 # Binary operators alone have a space on their left and a space or a line's end on
 # their right: so says the format.
 OPERATOR = re.compile(r"(?<= )([-+*/%]=?|==|!=|<<|>>|<=|>=|<|>|&&|\|\||&|\|)(?=[ \n])")
@@ -123,8 +100,9 @@ NO_STATEMENT = re.compile(r"(?:return|break|continue|goto|case|default|if|for|wh
 CALL = re.compile(r"(?:\(void\))?[\w.>\[\]-]+\(")
 ASSIGNMENT = re.compile(r"[(*]*\w+\)?(?:(?:->|\.)\w+|\[[^;=]*?\])* [-+*/%|&^<>]*=\s")
 TRY = re.compile(r"\b(RLO_TRY(?:_GOTO)?)\(")
-FAILS = re.compile(r"(?:return RLO_FAIL|return \w*status\w*;|return \w*fail\w*\(|"
-                   r"goto )")
+# How a block ends that leaves its function or its loop.
+LEAVES = re.compile(r"(?:return\b|goto |continue;|break;)")
+WORD = re.compile(r"\w+")
 
 
 class Site:
@@ -198,8 +176,8 @@ def find_close(code, start):
     return -1
 
 
-def find_failing_ifs(code, start, end):
-    """Conditions whose block ends by passing on a failure: the places of their
+def find_checks(code, start, end):
+    """Conditions whose block leaves the function or the loop: the places of their
     parentheses."""
     for found in re.finditer(r"(?m)^( *)(?:\} else )?if (\()", code[start:end]):
         opening = start + found.start(2)
@@ -209,7 +187,7 @@ def find_failing_ifs(code, start, end):
         stop = code.find(f"\n{found.group(1)}}}", closing)
         block = code[closing + 3:stop].strip()
         last = re.split(r"[;{}]\s*", block[:-1])[-1] + ";"
-        if FAILS.match(last):
+        if LEAVES.match(last):
             yield opening, closing
 
 
@@ -224,6 +202,27 @@ def find_deletable(code, start, end):
         is_call = call and find_close(text, call.end() - 1) == len(text) - 2
         if is_call or ASSIGNMENT.match(text) or re.match(r"(\+\+|--)", text):
             yield found.start(1), found.end(1)
+
+
+def depend(code, first, second):
+    """Tells if two statements may depend on each other: what one assigns is in the
+    other, or both are calls and pass the same name."""
+    texts = [code[start:end] for start, end in (first, second)]
+    targets = [t[:ASSIGNMENT.match(t).end()].rsplit(None, 1)[0] if ASSIGNMENT.match(t)
+               else None for t in texts]
+    for target, other in zip(targets, reversed(texts)):
+        if target and re.search(r"(?<!\w)" + re.escape(target) + r"(?!\w)", other):
+            return True
+    passed = [set(WORD.findall(t[t.find("(") + 1:])) if "(" in t else set()
+              for t in texts]
+    return targets == [None, None] and bool(passed[0] & passed[1])
+
+
+def find_swaps(code, statements):
+    """Neighbours among statements whose order may matter: the places of both."""
+    for first, second in zip(statements, statements[1:]):
+        if not code[first[1]:second[0]].strip() and depend(code, first, second):
+            yield first, second
 
 
 def find_sites(path, text):
@@ -255,12 +254,19 @@ def find_sites(path, text):
             closing = find_close(code, opening)
             site = add(function, "negate", opening, opening + 1, "(!(", "negate")
             site.edits.append((closing, closing + 1, "))"))
-        for start, end in find_deletable(code, first, last):
+        for found in BOUND.finditer(code, first, last):
+            new = {"min": "max", "max": "min"}[found.group(1)]
+            add(function, "bound", *found.span(1), new, f"{found.group(1)} to {new}")
+        statements = list(find_deletable(code, first, last))
+        for start, end in statements:
             blank = ";" + re.sub(r"[^\n]", " ", text[start + 1:end])
             add(function, "delete", start, end, blank, "delete")
+        for one, other in find_swaps(code, statements):
+            site = add(function, "swap", *one, text[slice(*other)], "swap")
+            site.edits.append((*other, text[slice(*one)]))
         for found in TRY.finditer(code, first, last):
             add(function, "ignore", *found.span(1), "(void)", "ignore")
-        for opening, closing in find_failing_ifs(code, first, last):
+        for opening, closing in find_checks(code, first, last):
             site = add(function, "ignore", opening, opening + 1, "(0 && (", "ignore")
             site.edits.append((closing, closing + 1, "))"))
     sites.sort(key=lambda s: s.edits[0])
@@ -277,25 +283,23 @@ def count_equal(sites):
             site.change += f" ({seen[site.key]})"
 
 
+def area_of(path):
+    """The room of src/ that a file is in, or "kernels"; None for other files."""
+    found = re.fullmatch(r"src/(\w+)/.*\.c|cl/\w+\.cl", path)
+    return found and (found.group(1) or "kernels")
+
+
 def find_area_sites(root, files, chosen):
     """The sites of each area whose name, or whose file's path, has a match of the
-    regular expression `chosen`."""
-    by_file = {}
+    regular expression `chosen`. All rooms are found: the tree says which there
+    are."""
     found = {}
-    for area in AREAS:
-        sites = []
-        for path in sorted(files):
-            if not re.fullmatch(area.files, path):
-                continue
-            if not re.search(chosen, area.name) and not re.search(chosen, path):
-                continue
-            if path not in by_file:
-                by_file[path] = find_sites(path, (root / path).read_text())
-            sites += [s for s in by_file[path] if s.kind in area.kinds
-                      and re.search(area.lines, s.line)]
-        if sites:
-            found[area.name] = sites
-    return found
+    for path in sorted(files):
+        area = area_of(path)
+        if area and (re.search(chosen, area) or re.search(chosen, path)):
+            found.setdefault(area, []).extend(
+                find_sites(path, (root / path).read_text()))
+    return {area: sites for area, sites in sorted(found.items()) if sites}
 
 
 def draw(sites_of, seed):
@@ -323,9 +327,7 @@ def read_site(root, name):
         sys.exit(f"generate: there is no file {path}")
     for site in find_sites(path, (root / path).read_text()):
         if site.name == name:
-            site.area = next(a.name for a in AREAS if re.fullmatch(a.files, path)
-                             and site.kind in a.kinds
-                             and re.search(a.lines, site.line))
+            site.area = area_of(path)
             return site
     sys.exit(f"generate: there is no mutant {name}")
 
@@ -360,7 +362,8 @@ def find_reason(explained, site):
 
 
 def is_on_device(path):
-    return path.startswith(("cl/", "src/runtime/", "src/codegen/", "src/move/"))
+    return path.startswith(("cl/", "src/runtime/", "src/codegen/", "src/move/",
+                            "src/engine/", "src/service/", "src/exchange/"))
 
 
 def first_stages(path):

@@ -387,7 +387,7 @@ class Generated:
         say("not run before a mutant survives: tests whose names match\n"
             f"  {generate.LEFT_OUT}\n  and for kernels, "
             f"{generate.LEFT_OUT_ON_DEVICE} and all that need no device; "
-            "for others but of src/runtime and src/codegen, all that need one")
+            "for rooms that use none, all that need one")
         for site in self.survived:
             say(f"survived: ./dev mutants --trust --site '{site.name}'\n"
                 f"  to explain: {' :: '.join(site.key)} :: why")

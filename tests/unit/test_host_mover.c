@@ -141,6 +141,21 @@ RLO_TEST(test_host_mover__moves_units_of_any_width) {
   }
 }
 
+/* Axes that interleave in elements of 4 bits: 3 * i + 2 * j. Points of i that begin
+ * at whole bytes have neighbours in the bytes that the points before them wrote. */
+RLO_TEST(test_host_mover__shares_of_interleaved_axes_share_no_byte) {
+  memset(&problem, 0, sizeof problem);
+  problem.unit_bits = 4;
+  problem.num_axes = 2;
+  memcpy(problem.extents, (int64_t[]){4, 3}, 2 * sizeof(int64_t));
+  memcpy(problem.src.axis, (int64_t[]){3, 1}, 2 * sizeof(int64_t));
+  memcpy(problem.dst.axis, (int64_t[]){3, 2}, 2 * sizeof(int64_t));
+  problem.src_bytes = 6;
+  problem.dst_bytes = 7;
+  const test_host_move move = {.problem = &problem, .num_shares = 2};
+  test_host_expect(&move, "interleaved");
+}
+
 /* From here on: random problems. */
 
 static int run_random(test_problem_kind kind, int count) {
