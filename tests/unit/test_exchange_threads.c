@@ -420,3 +420,20 @@ RLO_TEST(test_exchange_threads__what_is_held_is_not_sent) {
     end_usual(&c, &net);
   }
 }
+
+/* Rows to columns: four ranks meet three others, one in a round. */
+RLO_TEST(test_exchange_threads__counts_rounds) {
+  test_random random = {6};
+  exchange_case c;
+  fake_net net;
+  exchange_case_make(&c, "s16[16,16]", "{devices=[8,1]<=[8]}", "s16[16,16]", "{devices=[1,8]<=[8]}",
+                     NULL, 8, &random);
+  fake_net_init(&net, 4, 3);
+  begin_ranks(&c, &net, 0, 2);
+  run_ranks(&net);
+  check_ranks(&c, &net);
+  for (int32_t rank = 0; rank < 4; ++rank) {
+    ck_assert_int_eq(ranks[rank].info.num_rounds, 3);
+  }
+  end_usual(&c, &net);
+}

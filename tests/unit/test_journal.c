@@ -479,3 +479,19 @@ RLO_TEST(test_journal__without_memory) {
     ck_assert_int_lt(nth, 100);
   }
 }
+
+/* Whole and unharmed, but no job begins with that. */
+static const rlo__journal_settings impossible[] = {
+    {0, 1, 1, 1, 1, 0}, {1, 0, 1, 1, 1, 0}, {1, 1, 0, 1, 1, 0},  {1, 1, 1, 0, 1, 0},
+    {1, 1, 1, 1, 0, 0}, {1, 1, 1, 1, 3, 0}, {1, 1, 1, 1, 1, -1}, {1, 1, 1, INT64_C(1) << 31, 1, 0},
+};
+
+RLO_TABLE_TEST(test_journal__refuses_settings_that_no_job_has, impossible) {
+  job.settings = impossible[_i];
+  rlo__journal *journal = open_fitting();
+  char message[256];
+  (void)snprintf(message, sizeof message, "the header of the journal \"%s\" is damaged", path);
+  expect_refusal(rlo__journal_start(journal), RLO_DATA_LOSS, message);
+  rlo__journal_release(journal);
+  expect_refusal(rlo__journal_open(path, true, &journal), RLO_DATA_LOSS, message);
+}

@@ -295,6 +295,9 @@ RLO_TEST(test_storage__functions_that_are_missing) {
   ck_assert(traits.is_read_only);
   rlo_storage_release(storage);
 
+  ops.struct_size = 0;
+  expect_refusal_with(rlo_storage_create(&ops, &caller, &traits, &storage), RLO_INVALID_ARGUMENT,
+                      "RLO_STORAGE_OPS_INIT");
   ck_assert_int_eq(rlo_storage_create(NULL, &caller, &traits, &storage), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_storage_create(&user_ops, &caller, NULL, &storage), RLO_INVALID_ARGUMENT);
   ck_assert_int_eq(rlo_storage_create(&user_ops, &caller, &traits, NULL), RLO_INVALID_ARGUMENT);
