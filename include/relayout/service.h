@@ -23,10 +23,13 @@ RLO_BEGIN_DECLS
  * service.
  *
  * Threads. Every function here is safe. A service starts its threads with the
- * first job and ends them with the last reference. Storages of functions are
- * called by these threads, which hold no lock then: they may call anything here.
- * There the last release of the service returns at once, and rlo_job_wait and
- * rlo_service_drain without a timeout are RLO_UNSUPPORTED. In a child of fork the service is unusable: RLO_UNSUPPORTED, or
+ * first job and ends them with the last reference; fewer than it should where the
+ * system allows no more. Where that is none, rlo_service_submit runs the job itself
+ * before it returns, unless the service has contexts, whose jobs it refuses. Storages
+ * of functions are called by these threads, which hold no lock then: they may call
+ * anything here. There the last release of the service returns at once, and rlo_job_wait
+ * and rlo_service_drain without a timeout are RLO_UNSUPPORTED. In a child of fork the
+ * service is unusable: RLO_UNSUPPORTED, or
  * no effect.
  */
 

@@ -61,11 +61,15 @@ static int64_t read_number(const char *folder, const char *file, const char *key
 /* What is left of a group; INT64_MAX without a limit. */
 static int64_t read_group(const char *folder, const group_files *files) {
   int64_t limit = read_number(folder, files->limit, "", 1, INT64_MAX);
+  if (limit > INT64_MAX / 2) {
+    /* Of version 1, this is none. */
+    return INT64_MAX;
+  }
   int64_t use = read_number(folder, files->use, "", 1, 0);
   for (int n = 0; n < 2; ++n) {
     use -= read_number(folder, "memory.stat", files->cache[n], 1, 0);
   }
-  return limit == INT64_MAX ? limit : rlo__max(0, limit - rlo__max(0, use));
+  return rlo__max(0, limit - rlo__max(0, use));
 }
 
 /* The least that is left of a group and of those above it. A container may see
@@ -105,17 +109,17 @@ static int64_t read_all_groups(const char *root) {
   return least;
 }
 
-static int64_t read_address_space(const char *root) {
+int64_t rlo__available_addresses(const char *root) {
   struct rlimit limit;
-  int64_t pages = read_number(root, "proc/self/statm", "", 1, 0);
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
       limit.rlim_cur > INT64_MAX) {
     return INT64_MAX;
   }
-  return rlo__max(0, (int64_t)limit.rlim_cur - rlo__mul_capped(pages, sysconf(_SC_PAGESIZE)));
+  int64_t used = read_number(root, "proc/self/statm", "", sysconf(_SC_PAGESIZE), 0);
+  return rlo__max(0, (int64_t)limit.rlim_cur - used);
 }
 
 int64_t rlo__available_bytes(const char *root) {
   int64_t available = read_number(root, "proc/meminfo", "MemAvailable:", 1024, INT64_MAX);
-  return rlo__min(available, rlo__min(read_all_groups(root), read_address_space(root)));
+  return rlo__min(available, rlo__min(read_all_groups(root), rlo__available_addresses(root)));
 }

@@ -17,4 +17,8 @@
  */
 int64_t rlo__available_bytes(const char *root);
 
+/** Returns the bytes of address space that are left by RLIMIT_AS; INT64_MAX without a
+ *  limit. */
+int64_t rlo__available_addresses(const char *root);
+
 #endif

@@ -16,7 +16,8 @@ static void must(int error) {
 }
 
 static rlo_status made(const char *what, int error) {
-  return error == 0 ? RLO_OK : RLO_FAIL(RLO_OUT_OF_MEMORY, "no %s: error %d", what, error);
+  return error == 0 ? RLO_OK
+                    : RLO_FAIL(RLO_OUT_OF_MEMORY, "the system has no room for another %s", what);
 }
 
 rlo_status rlo__mutex_init(rlo__mutex *mutex) {
@@ -130,7 +131,16 @@ rlo_status rlo__thread_start(void (*fn)(void *payload), void *payload, rlo__thre
     return RLO_OUT_OF_MEMORY;
   }
   *s = (start){.fn = fn, .payload = payload};
-  int error = pthread_create(&out_thread->handle, NULL, run, s);
+  pthread_attr_t attributes;
+  size_t stack_bytes = 0;
+  must(pthread_attr_init(&attributes));
+  must(pthread_attr_getstacksize(&attributes, &stack_bytes));
+  if (stack_bytes < RLO__THREAD_STACK_BYTES) {
+    /* By the limit of the process, which is for its first thread. */
+    must(pthread_attr_setstacksize(&attributes, RLO__THREAD_STACK_BYTES));
+  }
+  int error = pthread_create(&out_thread->handle, &attributes, run, s);
+  must(pthread_attr_destroy(&attributes));
   if (error != 0) {
     rlo__free(s);
   }

@@ -76,6 +76,9 @@ void rlo__rwlock_lock_write(rlo__rwlock *lock);
 /** Unlocks either kind of lock. */
 void rlo__rwlock_unlock(rlo__rwlock *lock);
 
+/** The least stack of a thread, in bytes. */
+enum { RLO__THREAD_STACK_BYTES = 1 << 20 };
+
 /** Starts a thread that runs fn(payload). It must be joined or detached, to
  *  release its memory. Fails with RLO_OUT_OF_MEMORY when the system allows no
  *  more threads. */

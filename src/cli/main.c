@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/sentence.h"
+#include "base/thread.h"
 #include "command.h"
 #include "interrupt.h"
 #include "message.h"
@@ -108,7 +113,41 @@ static int run(int argc, char **argv) {
   return code == RLO__EXIT_HELP ? RLO__EXIT_OK : code;
 }
 
+typedef struct call {
+  int argc;
+  char **argv;
+  int code;
+} call;
+
+static void run_call(void *payload) {
+  call *c = payload;
+  rlo__interrupt_unblock();
+  c->code = run(c->argc, c->argv);
+}
+
+/* Runs in a thread with a stack of its own if that of the process is small. */
+static int run_with_stack(int argc, char **argv) {
+  call c = {argc, argv, RLO__EXIT_OK};
+  struct rlimit limit;
+  rlo__thread thread;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= RLO__THREAD_STACK_BYTES) {
+    return run(argc, argv);
+  }
+  /* Signals are the thread's. */
+  rlo__interrupt_block();
+  if (rlo__thread_start(run_call, &c, &thread) == RLO_OK) {
+    rlo__thread_join(&thread);
+  } else {
+    run_call(&c);
+  }
+  return c.code;
+}
+
 int main(int argc, char **argv) {
+#ifdef __GLIBC__
+  /* An arena for each thread takes 64 MiB of the address space. */
+  mallopt(M_ARENA_MAX, 1);
+#endif
   rlo__interrupt_install();
-  return rlo__finish_output(run(argc, argv));
+  return rlo__finish_output(run_with_stack(argc, argv));
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
@@ -124,32 +125,30 @@ static rlo_status define_terms(const rlo_problem *problem, list *values, rlo__la
   return rlo__launch_define_all(launch, constants);
 }
 
-rlo_status rlo__specialized_define(const rlo_problem *problem, rlo__launch *launch) {
-  list values;
-  values.count = 0;
+static rlo_status define_problem(const rlo_problem *problem, list *values, rlo__launch *launch) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    put(&values, problem->extents[a]);
+    put(values, problem->extents[a]);
   }
   if (problem->num_axes == 0) {
-    put(&values, 1);
+    put(values, 1);
   }
-  int32_t num_axes = values.count;
-  RLO_TRY(define_list(launch, "RLO_EXTENTS", &values));
-  RLO_TRY(define_terms(problem, &values, launch));
-  put_form(&values, problem, &problem->src);
-  RLO_TRY(define_list(launch, "RLO_SRC", &values));
-  put_form(&values, problem, &problem->dst);
-  RLO_TRY(define_list(launch, "RLO_DST", &values));
+  int32_t num_axes = values->count;
+  RLO_TRY(define_list(launch, "RLO_EXTENTS", values));
+  RLO_TRY(define_terms(problem, values, launch));
+  put_form(values, problem, &problem->src);
+  RLO_TRY(define_list(launch, "RLO_SRC", values));
+  put_form(values, problem, &problem->dst);
+  RLO_TRY(define_list(launch, "RLO_DST", values));
   const rlo_guard *guards[RLO_MAX_GUARDS];
   int32_t pad_guards = 0;
   rlo__geometry_list_guards(problem, guards);
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     pad_guards += guards[g]->kind == RLO_GUARD_PAD;
-    put(&values, guards[g]->limit);
-    put_form(&values, problem, &guards[g]->form);
+    put(values, guards[g]->limit);
+    put_form(values, problem, &guards[g]->form);
   }
   if (problem->num_guards > 0) {
-    RLO_TRY(define_list(launch, "RLO_GUARD_FORMS", &values));
+    RLO_TRY(define_list(launch, "RLO_GUARD_FORMS", values));
   }
   const rlo__constant constants[] = {{"RLO_NUM_AXES", num_axes},
                                      {"RLO_NUM_TERMS", problem->num_terms},
@@ -157,6 +156,18 @@ rlo_status rlo__specialized_define(const rlo_problem *problem, rlo__launch *laun
                                      {"RLO_SKIP_GUARDS", problem->num_guards - pad_guards},
                                      {0}};
   return rlo__launch_define_all(launch, constants);
+}
+
+rlo_status rlo__specialized_define(const rlo_problem *problem, rlo__launch *launch) {
+  /* Too large for small stacks. */
+  list *values = rlo__alloc_unset(sizeof *values);
+  if (values == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  values->count = 0;
+  rlo_status status = define_problem(problem, values, launch);
+  rlo__free(values);
+  return status;
 }
 
 rlo_status rlo__specialized_begin(const rlo_problem *problem, const char *kernel_file,

@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/available.h"
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "service/job_plan.h"
+
+/* The stack of a thread, and what a job takes beside its staging memory. */
+enum { SPARE_BYTES = 16 << 20 };
 
 rlo_status rlo__service_check_process(const rlo_service *service) {
   pid_t pid = getpid();
@@ -233,8 +237,8 @@ static void do_work(rlo_service *service, rlo__job_work *work, rlo__lane *lane) 
 static void run_thread(void *payload) {
   rlo__service_thread *thread = payload;
   rlo_service *service = thread->service;
-  int64_t number = thread - service->threads - service->limits.options.io_threads;
-  int32_t lane_number = (int32_t)rlo__max(-1, number);
+  ptrdiff_t number = thread - service->threads;
+  int32_t lane_number = number < service->limits.num_lanes ? (int32_t)number : -1;
   rlo__lane *lane = lane_number >= 0 ? &service->lanes[lane_number] : NULL;
   rlo__job_work work;
   rlo__mutex_lock(&service->mutex);
@@ -260,8 +264,12 @@ static void run_thread(void *payload) {
   }
 }
 
-static rlo_status start_threads(rlo_service *service) {
-  int32_t num_wanted = service->limits.options.io_threads + service->limits.num_lanes;
+/* Starts as many as the system allows, and leave room for the staging memory of a
+ * job. A lane needs its own, and one that reads and writes; without lanes none is
+ * needed. */
+static rlo_status start_threads(rlo_service *service, int64_t host_bytes) {
+  const int32_t num_lanes = service->limits.num_lanes;
+  const int32_t num_wanted = num_lanes + service->limits.options.io_threads;
   if (service->threads == NULL) {
     service->threads = rlo__alloc_array((size_t)num_wanted, sizeof *service->threads);
     if (service->threads == NULL) {
@@ -271,17 +279,40 @@ static rlo_status start_threads(rlo_service *service) {
   while (service->num_threads < num_wanted) {
     rlo__service_thread *thread = &service->threads[service->num_threads];
     thread->service = service;
-    RLO_TRY(rlo__thread_start(run_thread, thread, &thread->thread));
+    if (num_lanes == 0 && rlo__available_addresses("") - SPARE_BYTES < host_bytes) {
+      return RLO_OK;
+    }
+    rlo_status status = rlo__thread_start(run_thread, thread, &thread->thread);
+    if (status != RLO_OK) {
+      return num_lanes == 0 || service->num_threads > num_lanes ? RLO_OK : status;
+    }
     ++service->num_threads;
   }
   return RLO_OK;
 }
 
+/* Runs a job in the calling thread, and others in turn, if there is no other
+ * thread. */
+static void run_here(rlo_service *service, const rlo_job *job) {
+  const double pause_seconds = 0.001;
+  rlo__job_work work;
+  while (service->num_threads == 0 && job->phase != RLO__PHASE_ENDED) {
+    if (take(service, -1, &work)) {
+      do_work(service, &work, NULL);
+    } else {
+      /* Another caller has the work. */
+      (void)rlo__cond_wait_until(&service->conds[RLO__SERVICE_ENDED], &service->mutex,
+                                 rlo__clock_seconds() + pause_seconds);
+    }
+  }
+}
+
 rlo_status rlo__service_add(rlo_service *service, rlo_job *job) {
-  RLO_TRY(start_threads(service));
+  RLO_TRY(start_threads(service, job->plan.host_bytes));
   append(list_of(service, job), job);
   ++service->num_unended;
   rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
+  run_here(service, job);
   return RLO_OK;
 }
 

@@ -48,7 +48,7 @@ struct rlo_service {
 
   /** The user's; and one more for each job that lives. */
   int64_t num_user_references, num_references;
-  /** io_threads, then one for each lane. */
+  /** One for each lane, then io_threads; fewer if the system allows no more. */
   rlo__service_thread *threads;
   int32_t num_threads;
   /** The user's references are gone: the threads end with the last job. */
@@ -79,8 +79,9 @@ RLO_NODISCARD rlo_status rlo__service_create(rlo_context *const *contexts, int32
                                              const rlo_service_options *options, bool copies,
                                              rlo_service **out_service);
 
-/** Queues a job, with the mutex, and starts the threads with the first one. The
- *  service has a reference to the job until it has ended.
+/** Queues a job, with the mutex, and starts the threads with the first one; where
+ *  the system allows none, runs it. The service has a reference to the job until it
+ *  has ended.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__service_add(rlo_service *service, rlo_job *job);
 

@@ -252,11 +252,12 @@ static rlo_status reserve_by_size(const file_storage *s, int64_t bytes) {
 static rlo_status reserve(rlo_storage *storage, int64_t bytes) {
   const file_storage *s = (const file_storage *)storage;
   while (s->file.calls->allocate(s->file.fd, s->offset, bytes) != 0) {
-    if (errno == EOPNOTSUPP || errno == ENOSYS) {
-      return reserve_by_size(s, bytes);
+    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO) {
+      return fail(s, "reserve", bytes, s->offset, errno);
     }
     if (errno != EINTR) {
-      return fail(s, "reserve", bytes, s->offset, errno);
+      /* The file system has no such call, or nobody may make it here. */
+      return reserve_by_size(s, bytes);
     }
   }
   return RLO_OK;

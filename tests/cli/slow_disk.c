@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,7 +39,7 @@
 
 #define NAMES(row)                                                                            \
   row(open) row(read) row(pread) row(write) row(pwrite) row(fsync) row(rename) row(ftruncate) \
-      row(fallocate) row(mkdir) row(mmap) row(close) row(malloc)
+      row(fallocate) row(mkdir) row(mmap) row(close) row(malloc) row(thread)
 
 #define NUMBER_OF(name) CALL_##name,
 #define TEXT_OF(name)   #name,
@@ -294,6 +295,17 @@ int mkdir(const char *path, mode_t mode) {
 void *mmap64(void *at, size_t bytes, int prot, int flags, int descriptor, off64_t from) {
   return FAILS(mmap) ? MAP_FAILED
                      : (void *)syscall(SYS_mmap, at, bytes, prot, flags, descriptor, from);
+}
+
+/* ----------------------------------------------------------------- threads */
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *payload) {
+  static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  if (next == NULL) {
+    *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  }
+  return FAILS(thread) ? fault.error : next(thread, attributes, run, payload);
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -9,6 +9,7 @@ import os
 import pty
 import random
 import re
+import resource
 import select
 import struct
 import subprocess
@@ -310,6 +311,25 @@ class Large(StreamCase):
                          ((columns, rows), "<u4"))
         self.assertEqual(loaded.offset, 4096)
         self.assertEqual(loaded[0, 77], 77)
+
+    def test_little_of_what_a_process_has(self):
+        self.write_random("in.npy", "<u4", (1500, 1400))
+        turn = "convert", "--host", "in.npy", "out.npy", "--perm", "1,0"
+        self.ok(*turn)
+        whole = self.read("out.npy")
+        for kind, most in ((resource.RLIMIT_STACK, 64 << 10),
+                           (resource.RLIMIT_NOFILE, 8),
+                           *((resource.RLIMIT_AS, n * MIB)
+                             for n in (32, 60, 100, 200))):
+            def limit(kind=kind, most=most):
+                resource.setrlimit(kind, (most, most))
+            if subprocess.run([COMMAND, "--version"], preexec_fn=limit,
+                              capture_output=True, check=False).returncode:
+                continue  # a sanitizer needs more
+            for memory in [], ["--memory", "1MiB"]:
+                with self.subTest(kind=kind, most=most, memory=memory):
+                    self.ok(*turn, *memory, preexec_fn=limit)
+                    self.assertTrue(self.read("out.npy") == whole)
 
     def test_into_a_pipe(self):
         size = self.write_large(4200, 4000)
