@@ -167,8 +167,8 @@ typedef struct rlo__stream {
    *  on a device. --json then has an event for the plan, for each second and
    *  for the end. */
   bool is_in_pieces;
-  /** Why the jobs run where they do: "option", "size", "element size" or
-   *  "default". */
+  /** Why the jobs run where they do: "option", "size", "element size", "memory",
+   *  "default", or "no device" if that one cannot be opened. */
   const char *chosen_by;
 } rlo__stream;
 
@@ -187,7 +187,7 @@ int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result);
  * that is open for both: a part of an output that others begin and end. In this
  * process.
  */
-int rlo__stream_run_share(const rlo__stream *stream, int fd, int64_t offset_bytes,
+int rlo__stream_run_share(rlo__stream *stream, int fd, int64_t offset_bytes,
                           rlo__stream_result *out_result);
 
 #endif

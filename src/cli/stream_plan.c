@@ -18,6 +18,10 @@
 /* Runs of less cost the system more than their bytes. */
 #define SHORT_RUN_BYTES 128.0
 
+/* A driver has memory of its own, 100 to 500 MiB: nobody knows how much. It is not
+ * used within less, nor within a budget, unless it is asked for. */
+#define DRIVER_ROOM_BYTES (INT64_C(1) << 30)
+
 /* Outputs that are made in memory may have this share of what is available. */
 #define MEMORY_SHARE 0.5
 
@@ -79,8 +83,9 @@ static const char *choose_place(const rlo__stream *stream) {
     const rlo_place_choice one = rlo_place_choose(stream->jobs[n].problem);
     choice = one > choice ? one : choice;
   }
-  options->devices.is_none = choice != RLO_PLACE_DEVICE;
-  return words[choice];
+  const bool is_little = options->memory_bytes != 0 || rlo__available_bytes("") < DRIVER_ROOM_BYTES;
+  options->devices.is_none = choice != RLO_PLACE_DEVICE || is_little;
+  return choice == RLO_PLACE_DEVICE && is_little ? "memory" : words[choice];
 }
 
 /* ----------------------------------------------------------------- journals */

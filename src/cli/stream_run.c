@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
@@ -26,7 +27,7 @@
  * no driver, and no child.
  */
 typedef struct run {
-  const rlo__stream *stream;
+  rlo__stream *stream;
   bool is_in_memory;
   /* The bytes of all outputs in memory. */
   int64_t held_bytes;
@@ -314,6 +315,42 @@ static int run_jobs(void *payload) {
   return code;
 }
 
+/* Tells if the device, after this exit code, cannot be opened, or not run what
+ * comes first. */
+static bool is_useless(const rlo__stream_result *result, int code) {
+  if (result->device_names[0] == '\0') {
+    return code == RLO__EXIT_FAILURE || code == RLO__EXIT_DRIVER;
+  }
+  return result->info.bytes_written == 0 &&
+         (code == RLO__EXIT_DRIVER || result->status == RLO_DEVICE ||
+          result->status == RLO_BUILD_FAILED);
+}
+
+/* Runs the jobs where they were to run. If that is a device that nobody has asked
+ * for and that is useless, which it has said by then, the host does. */
+static int run_somewhere(run *r) {
+  rlo__stream *s = r->stream;
+  if (s->options->devices.is_none) {
+    return run_jobs(r);
+  }
+  const int code = rlo__subprocess_run(s->common->is_isolated, run_jobs, r);
+  if (strcmp(s->chosen_by, "default") != 0 || !is_useless(r->result, code)) {
+    return code;
+  }
+  (void)rlo__fail("the host does it without a device");
+  for (int32_t n = 0; n < s->num_jobs && !s->options->is_resumed; ++n) {
+    rlo__journal_path journal;
+    rlo__stream_name_journal(s, n, s->outputs[s->jobs[n].output].part.unfinished.journal_path,
+                             &journal);
+    (void)unlink(journal.text);
+  }
+  s->options->devices.is_none = true;
+  s->chosen_by = "no device";
+  *r->result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
+  run again = {.stream = s, .result = r->result};
+  return run_jobs(&again);
+}
+
 /* Runs the jobs once more, on the host, and compares what they would write.
  * Prints the first byte that differs. */
 static int verify(const run *r) {
@@ -431,15 +468,13 @@ static int try_parts(run *r, int32_t *num_begun) {
   for (; *num_begun < s->num_outputs; ++*num_begun) {
     RLO__EXIT_TRY(begin_output(r, *num_begun));
   }
-  RLO__EXIT_TRY(s->options->devices.is_none
-                    ? run_jobs(r)
-                    : rlo__subprocess_run(s->common->is_isolated, run_jobs, r));
+  RLO__EXIT_TRY(run_somewhere(r));
   const int code = check_outputs(r);
   r->is_spoilt = code != RLO__EXIT_OK;
   return r->is_spoilt ? code : commit_outputs(r);
 }
 
-int rlo__stream_run_share(const rlo__stream *stream, int fd, int64_t offset_bytes,
+int rlo__stream_run_share(rlo__stream *stream, int fd, int64_t offset_bytes,
                           rlo__stream_result *out_result) {
   stream->outputs->part.file.fd = fd;
   stream->outputs->offset_bytes = offset_bytes;

@@ -104,20 +104,25 @@ class StreamCase(CliCase):
         return process.returncode, out.decode(), err.decode()
 
 
+def words_of(path):
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []
+
+
 def peak_bytes(process):
-    """VmHWM of a process that is watched until its end."""
-    peak = 0
+    """The sum of VmHWM of a process, watched until its end, and its children."""
+    peaks = {}
     while process.poll() is None:
-        try:
-            with open("/proc/%d/status" % process.pid,
-                      encoding="ascii") as file:
-                for line in file:
-                    if line.startswith("VmHWM:"):
-                        peak = max(peak, int(line.split()[1]) << 10)
-        except OSError:
-            break
+        for pid in [str(process.pid), *words_of(
+                "/proc/%d/task/%d/children" % (process.pid, process.pid))]:
+            words = words_of("/proc/%s/status" % pid)
+            if "VmHWM:" in words:
+                peaks[pid] = int(words[words.index("VmHWM:") + 1]) << 10
         time.sleep(0.001)
-    return peak
+    return sum(peaks.values())
 
 
 def note(words):

@@ -11,13 +11,43 @@ VERBS = [["devices"], ["devices", "--copy-limit"],
          ["convert", "in.npy", "out.npy", "--perm", "1,0", "--device",
           "default"],
          ["convert", "in.npy", "out.npy", "--family", "tile"],
-         ["convert", "in.npy", "out.npy", "--memory", "4MiB"],
+         ["convert", "in.npy", "out.npy", "--memory", "4MiB", "--device",
+          "default"],
          ["convert", "in.npy", "out.npy", "--memory", "4MiB", "--device",
           "all"]]
 
 
-class NoPlatform(CliCase):
+# What a device does if there is one, and the host otherwise.
+CHOOSING = [["convert", "in.npy", "out.npy", "--perm", "1,0", "--passes", "1"],
+            ["convert", "in.npy", "out.npy", "--perm", "1,0", "--resume"],
+            ["op", "transpose", "in.npy", "out.npy", "--passes", "1"]]
+
+
+class DriverCase(CliCase):
+    def host_does_it(self, env, *options):
+        self.ok("convert", "--host", "in.npy", "host.npy", "--perm", "1,0")
+        for verb in CHOOSING:
+            with self.subTest(verb=verb, env=env):
+                result = self.run_command(*verb, *options, env=env)
+                self.assertEqual(result.code, 0, result)
+                self.assertRegex(
+                    result.err, r"\A[^\n]*OpenCL[^\n]*\n"
+                    r"relayout: the host does it without a device\n\Z")
+                self.assertEqual(self.read("out.npy"), self.read("host.npy"))
+                os.unlink(self.path("out.npy"))
+        self.ok("convert", "in.npy", "out.npy", "--memory", "1MiB", env=env)
+        os.unlink(self.path("out.npy"))
+        os.unlink(self.path("host.npy"))
+
+
+class NoPlatform(DriverCase):
     ENV = {"OCL_ICD_VENDORS": "/nonexistent"}
+
+    def test_the_host_does_it(self):
+        self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(range(24))))
+        self.host_does_it(self.ENV)
+        self.host_does_it(self.ENV, "--no-isolate")
+        self.assert_files("in.npy")
 
     def test_every_verb_says_so(self):
         self.write("in.npy", npy_bytes("<f4", (2, 3), b"\0" * 24))
@@ -45,7 +75,7 @@ class NoPlatform(CliCase):
         self.assertEqual(self.read("small.npy"), self.read("out.npy"))
 
 
-class DyingDriver(CliCase):
+class DyingDriver(DriverCase):
     def setUp(self):
         super().setUp()
         os.mkdir(self.path("vendors"))
@@ -67,6 +97,11 @@ class DyingDriver(CliCase):
                 with self.subTest(death=death, verb=verb):
                     self.fails(70, ["OpenCL driver", words], *verb,
                                env=self.environment(death))
+        self.assert_files("in.npy", "vendors")
+
+    def test_the_host_does_it(self):
+        for death in "segv", "3":
+            self.host_does_it(self.environment(death))
         self.assert_files("in.npy", "vendors")
 
     def test_its_folder_goes_too(self):

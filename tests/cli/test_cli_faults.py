@@ -286,8 +286,8 @@ class Cached(Device):
 
 class DeviceStream(Device):
     NUM_SAMPLES = 2
-    ARGUMENTS = ["convert", "in.npy", "out.npy", "--perm", "1,0", "--memory",
-                 "8MiB"]
+    ARGUMENTS = ["convert", "in.npy", "out.npy", "--perm", "1,0", "--device",
+                 "default", "--memory", "8MiB"]
 
 
 class DeviceOp(Device):

@@ -442,15 +442,15 @@ class Large(OpCase):
         for name in "a.npy", "b.npy":
             self.write_large(name, rows, columns)
         self.write("small.npy", npy_bytes("<f4", (2, 3), bytes(24)))
-        base = self.watch_peak("op", "identity", "--host", "small.npy", "x.npy")
-        peak = self.watch_peak("op", "concat", "--host", "--memory", str(budget),
+        base = self.watch_peak("op", "identity", "small.npy", "x.npy")
+        peak = self.watch_peak("op", "concat", "--memory", str(budget),
                                "--attr", "axis=1", "a.npy", "b.npy", "out.npy")
         self.assertLessEqual(peak - base, budget + 32 * MIB)
         # The watch did see it run.
         self.assertGreater(peak, base)
         # Each of many jobs gives its memory back.
         self.write_large("c.npy", 1200, 1200)
-        peak = self.watch_peak("op", "concat", "--host", "--memory", str(budget),
+        peak = self.watch_peak("op", "concat", "--memory", str(budget),
                                "--attr", "axis=1", *["c.npy"] * 17, "x.npy")
         self.assertLessEqual(peak - base, budget + 32 * MIB)
         rest = random_bytes(SEED, 4 * columns)[4:]
@@ -530,9 +530,9 @@ class Device(OpCase):
         self.write_files("A")
         for name in "a.npy", "b.npy":
             self.write(name, b"old")
-        process = self.start("op", "split_v", "--memory", "4MiB", "--attr",
-                             "num_or_size_splits=2", "A.npy", "a.npy", "b.npy",
-                             env=self.bad_disk(hold=2))
+        process = self.start("op", "split_v", "--device", "default", "--memory",
+                             "4MiB", "--attr", "num_or_size_splits=2", "A.npy",
+                             "a.npy", "b.npy", env=self.bad_disk(hold=2))
         self.wait_for_part(process, ".b.npy.relayout-part")
         path = "/proc/%d/task/%d/children" % (process.pid, process.pid)
         children = []

@@ -284,8 +284,8 @@ class Large(StreamCase):
         self.write_large(rows, columns)
         budget = 16 * MIB
         self.write("small.npy", npy_bytes("<f4", (2, 3), bytes(24)))
-        base = self.watch_peak("convert", "--host", "small.npy", "x.npy")
-        peak = self.watch_peak("convert", "--host", "in.npy", "out.npy",
+        base = self.watch_peak("convert", "small.npy", "x.npy")
+        peak = self.watch_peak("convert", "in.npy", "out.npy",
                                "--perm", "1,0", "--memory", str(budget))
         self.assertLessEqual(peak - base, budget + 32 * MIB)
         # The watch did see it run.

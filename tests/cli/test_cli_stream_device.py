@@ -16,7 +16,7 @@ class Device(StreamCase):
         super().setUp()
         self.write_random("in.npy", "<f4", (500, 1100))
         self.arguments = ["convert", "in.npy", "out.npy", "--perm", "1,0",
-                          "--memory", "8MiB"]
+                          "--device=default", "--memory", "8MiB"]
 
     def test_bytes(self):
         self.ok("convert", "--host", "in.npy", "whole.npy", "--perm", "1,0",
@@ -137,7 +137,9 @@ class Device(StreamCase):
         told = json.loads(self.ok("devices", "--json"))
         shares = any(device["is_default"] and device["class"] == "cpu"
                      for device in told["devices"])
-        self.resume(*["--host"] if shares else [])
+        if shares:
+            self.arguments[5] = "--host"
+        self.resume()
 
     def test_resumed_after_a_kill(self):
         """The child may live a little longer."""

@@ -277,15 +277,15 @@ static int run_jobs(run *r, rlo__stream_job *jobs, rlo__stream_options *options)
   const rlo__conversion *c = &r->conversion;
   rlo__stream_output output = {
       .path = c->request.output_path, .shape = &r->part.shape, .bytes = r->part.bytes};
-  const rlo__stream stream = {.options = options,
-                              .common = &c->request.common,
-                              .sources = &c->source,
-                              .num_sources = 1,
-                              .outputs = &output,
-                              .num_outputs = 1,
-                              .jobs = jobs,
-                              .num_jobs = rlo_problem_list_count(r->problems),
-                              .is_in_pieces = true};
+  rlo__stream stream = {.options = options,
+                        .common = &c->request.common,
+                        .sources = &c->source,
+                        .num_sources = 1,
+                        .outputs = &output,
+                        .num_outputs = 1,
+                        .jobs = jobs,
+                        .num_jobs = rlo_problem_list_count(r->problems),
+                        .is_in_pieces = true};
   for (int32_t n = 0; n < stream.num_jobs; ++n) {
     jobs[n].problem = rlo_problem_list_get(r->problems, n);
   }
