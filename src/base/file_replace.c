@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* statx is no part of POSIX 2008. */
+#define _GNU_SOURCE
 #include "base/file_replace.h"
 
 #include <dirent.h>
@@ -22,7 +24,10 @@ enum {
   PART_TRIES = 50,
   PART_PAUSE_NANOS = 10 * 1000 * 1000,
   /* The limit of most file systems. */
-  MAX_NAME_BYTES = 255
+  MAX_NAME_BYTES = 255,
+  /* That of Linux. */
+  MAX_LINKS = 40,
+  PRIVATE_MODE = 0600
 };
 
 /** Length of the directory part of a path, with its slash; 0 if it has none. */
@@ -31,7 +36,68 @@ static int directory_length(const char *path) {
   return slash == NULL ? 0 : (int)(slash - path) + 1;
 }
 
+/** Replaces a link by what it names, whether that exists or not. */
+static int follow_links(char path[PATH_MAX]) {
+  char link[PATH_MAX];
+  for (int n = 0; n < MAX_LINKS; ++n) {
+    const ssize_t length = readlink(path, link, sizeof link);
+    if (length < 0) {
+      return errno == EINVAL || errno == ENOENT ? 0 : errno;
+    }
+    const int folder = link[0] == '/' ? 0 : directory_length(path);
+    if (folder + length >= PATH_MAX) {
+      return ENAMETOOLONG;
+    }
+    memcpy(path + folder, link, (size_t)length);
+    path[folder + length] = '\0';
+  }
+  return ELOOP;
+}
+
+void rlo__folder_of(const char *path, char out_folder[PATH_MAX]) {
+  const int length = directory_length(path);
+  (void)snprintf(out_folder, PATH_MAX, "%.*s", length == 0 ? 1 : length, length == 0 ? "." : path);
+}
+
+/** Why an existing target is written in place; `f` has its path and status. */
+static const char *find_why_in_place(const rlo__file_replace *f) {
+  char folder[PATH_MAX];
+  struct stat around;
+  const uid_t user = geteuid();
+  if (!S_ISREG(f->old.st_mode)) {
+    return "is not a regular file";
+  }
+#ifdef STATX_ATTR_MOUNT_ROOT
+  struct statx found;
+  if (statx(f->directory_fd, f->path, 0, STATX_TYPE, &found) == 0 &&
+      (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
+    return "is a mount of its own";
+  }
+#endif
+  rlo__folder_of(f->path, folder);
+  if (faccessat(f->directory_fd, folder, W_OK | X_OK, AT_EACCESS) != 0) {
+    return "is in a folder that may not be written to";
+  }
+  return user != 0 && f->old.st_uid != user && stat(folder, &around) == 0 &&
+                 (around.st_mode & S_ISVTX) != 0 && around.st_uid != user
+             ? "is another user's in a folder where only they may replace it"
+             : NULL;
+}
+
 /* -------------------------------------------------------------------- parts */
+
+bool rlo__file_is_own(int directory_fd, const char *name) {
+  struct stat st;
+  return fstatat(directory_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+         st.st_uid == geteuid() && st.st_nlink == 1 && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/** Tells if a name is another user's, or not that of a file. */
+static bool is_taken(int directory_fd, const char *name) {
+  struct stat st;
+  return fstatat(directory_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         (!S_ISREG(st.st_mode) || st.st_uid != geteuid());
+}
 
 /** 0; EWOULDBLOCK if a process holds it; else there are no locks here. It does
  *  not wait, so that no signal interrupts it. */
@@ -79,6 +145,8 @@ static bool exists(int directory_fd, const char *name) {
   return faccessat(directory_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+static void remove_if_stale(int directory_fd, const char *part, const char *journal);
+
 /** Removes a journal and those numbered after it: the last one first, since
  *  each says that those before it are complete. */
 static void remove_journals(int directory_fd, const char *journal) {
@@ -89,17 +157,19 @@ static void remove_journals(int directory_fd, const char *journal) {
   } while (exists(directory_fd, name));
   while (--count > 0) {
     name_journal(journal, count, name);
-    (void)unlinkat(directory_fd, name, 0);
+    remove_if_stale(directory_fd, name, NULL);
   }
 }
 
-/** Removes the journals of a part and the part, if nobody holds it. `part` may
- *  be the journal itself. */
+/** Removes the journals of a part and the part, if nobody holds it: a job that
+ *  reads it does, too. `part` may be the journal itself; NULL: no journals. */
 static void remove_if_stale(int directory_fd, const char *part, const char *journal) {
   int fd = open_stale(directory_fd, part, O_RDONLY);
   if (fd >= 0) {
-    /* They say what a part has that is not there any more. */
-    remove_journals(directory_fd, journal);
+    if (journal != NULL) {
+      /* They say what a part has that is not there any more. */
+      remove_journals(directory_fd, journal);
+    }
     (void)unlinkat(directory_fd, part, 0);
     (void)close(fd);
   }
@@ -146,22 +216,21 @@ static void sweep(int directory_fd, const char *name) {
   }
   bool is_part = swap_suffix(name, RLO__FILE_PART_SUFFIX, RLO__FILE_JOURNAL_SUFFIX, other);
   if ((is_part || swap_suffix(name, RLO__FILE_JOURNAL_SUFFIX, RLO__FILE_PART_SUFFIX, other)) &&
-      !exists(directory_fd, other)) {
+      !rlo__file_is_own(directory_fd, other)) {
     remove_if_stale(directory_fd, name, is_part ? other : name);
   }
 }
 
-/** The target's directory; -1 if it cannot be read. */
-static int open_directory(const rlo__file_replace *f) {
-  char directory[PATH_MAX];
-  (void)snprintf(directory, sizeof directory, "%.*s", directory_length(f->path), f->path);
-  return rlo__open_at(f->directory_fd, directory[0] == '\0' ? "." : directory,
-                      O_RDONLY | O_DIRECTORY);
+/** The folder of a path; -1 if it cannot be read. */
+static int open_folder(int directory_fd, const char *path) {
+  char folder[PATH_MAX];
+  rlo__folder_of(path, folder);
+  return rlo__open_at(directory_fd, folder, O_RDONLY | O_DIRECTORY);
 }
 
 /** Sweeps the target's directory. */
 static void sweep_directory(const rlo__file_replace *f) {
-  int fd = open_directory(f);
+  int fd = open_folder(f->directory_fd, f->path);
   DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
   const struct dirent *entry;
   while (directory != NULL && (entry = readdir(directory)) != NULL) {
@@ -175,10 +244,15 @@ static void sweep_directory(const rlo__file_replace *f) {
 }
 
 /** Locks a file that was made. False, and closes it, if it is gone: before it
- *  was locked it looked stale, and may have been removed. */
+ *  was locked it looked stale, and may have been removed. Or another user has
+ *  opened and locked it, before that was forbidden. */
 static bool hold_new(rlo__file_replace *f) {
-  if (lock_fd(f->fd) != EWOULDBLOCK && is_name_of(f->fd, f->directory_fd, f->temp_path)) {
-    return true;
+  const bool is_held = lock_fd(f->fd) == EWOULDBLOCK;
+  if (is_name_of(f->fd, f->directory_fd, f->temp_path)) {
+    if (!is_held) {
+      return true;
+    }
+    (void)unlinkat(f->directory_fd, f->temp_path, 0);
   }
   (void)close(f->fd);
   f->fd = -1;
@@ -190,9 +264,16 @@ static bool hold_new(rlo__file_replace *f) {
 static int create(rlo__file_replace *f) {
   /* O_EXCL refuses existing names, symbolic links included. The kernel applies
    * the umask, which a thread cannot read without changing it. */
-  f->fd = openat(f->directory_fd, f->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, f->mode);
+  f->fd = openat(f->directory_fd, f->temp_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                 f->is_old ? PRIVATE_MODE : f->mode);
   if (f->fd < 0) {
     return errno == EINTR ? EEXIST : errno;
+  }
+  struct stat st;
+  if (!f->is_old && fstat(f->fd, &st) == 0) {
+    f->mode = st.st_mode & (mode_t)0777;
+    /* Without effect where files have no rights. */
+    (void)fchmod(f->fd, PRIVATE_MODE);
   }
   return hold_new(f) ? 0 : EEXIST;
 }
@@ -244,16 +325,36 @@ static void remove_old_part(const rlo__file_replace *f) {
 /** 0; EEXIST: somebody holds the part. */
 static int try_new_part(rlo__file_replace *f) {
   remove_old_part(f);
+  if (is_taken(f->directory_fd, f->temp_path) || is_taken(f->directory_fd, f->journal_path)) {
+    f->is_part = false;
+    f->journal_path[0] = '\0';
+    return open_temp(f);
+  }
   return create(f);
+}
+
+bool rlo__file_replace_can_resume(const rlo__file_replace *f) {
+  return rlo__file_is_own(f->directory_fd, f->journal_path) &&
+         rlo__file_is_own(f->directory_fd, f->temp_path);
 }
 
 /** 0; EEXIST: somebody holds the part; ENOENT. */
 static int try_old_part(rlo__file_replace *f) {
-  if (!exists(f->directory_fd, f->journal_path) || !exists(f->directory_fd, f->temp_path)) {
+  if (!rlo__file_replace_can_resume(f)) {
     return ENOENT;
   }
   f->fd = open_stale(f->directory_fd, f->temp_path, O_RDWR);
-  return f->fd >= 0 ? 0 : EEXIST;
+  if (f->fd < 0) {
+    return EEXIST;
+  }
+  /* What a new file may here is not known without one. */
+  rlo__file_replace made = *f;
+  made.is_part = false;
+  if (!f->is_old && open_temp(&made) == 0) {
+    f->mode = made.mode;
+    rlo__file_replace_abandon(&made);
+  }
+  return 0;
 }
 
 /** Opens the part, for which others have some time to go. On EBUSY temp_path
@@ -281,8 +382,8 @@ static int init(rlo__file_replace *f, int directory_fd, const char *path, mode_t
   f->fd = -1;
   f->directory_fd = directory_fd;
   f->mode = mode;
-  f->is_in_place = false;
-  f->is_part = false;
+  f->is_old = f->is_part = false;
+  f->in_place = NULL;
   f->temp_path[0] = f->journal_path[0] = '\0';
   int length = snprintf(f->path, PATH_MAX, "%s", path);
   return length >= 0 && length < PATH_MAX ? 0 : ENAMETOOLONG;
@@ -306,31 +407,24 @@ int rlo__file_replace_begin(rlo__file_replace *f, const char *path, rlo__file_wa
   if (error != 0) {
     return error;
   }
-  struct stat st;
-  const bool exists_already = stat(path, &st) == 0;
-  if (!exists_already && errno != ENOENT) {
+  f->is_old = stat(path, &f->old) == 0;
+  if (!f->is_old && errno != ENOENT) {
     return errno;
-  }
-  if (exists_already && !S_ISREG(st.st_mode)) {
-    f->is_in_place = way == RLO__FILE_TEMP;
-    f->fd = f->is_in_place ? rlo__open_at(AT_FDCWD, path, O_WRONLY) : -1;
-    return !f->is_in_place ? EINVAL : f->fd >= 0 ? 0 : errno;
   }
   /* A rename replaces a symbolic link, not the file that it points to. */
-  if (exists_already && realpath(path, f->path) == NULL) {
-    return errno;
+  error = follow_links(f->path);
+  if (error != 0) {
+    return error;
   }
-  if (way == RLO__FILE_NAMES) {
-    return name_part(f);
+  if (f->is_old) {
+    f->mode = f->old.st_mode & (mode_t)0777;
+    f->in_place = find_why_in_place(f);
   }
-  error = open_beside(f, way);
-  /* An old part has its permissions already. */
-  if (error == 0 && exists_already && way != RLO__FILE_OLD_PART &&
-      fchmod(f->fd, st.st_mode & (mode_t)0777) != 0) {
-    error = errno;
-    rlo__file_replace_abandon(f);
+  if (f->in_place != NULL && way == RLO__FILE_TEMP) {
+    f->fd = rlo__open_at(AT_FDCWD, path, O_WRONLY);
+    return f->fd >= 0 ? 0 : errno;
   }
-  return error;
+  return f->in_place != NULL ? EINVAL : way == RLO__FILE_NAMES ? name_part(f) : open_beside(f, way);
 }
 
 void rlo__file_replace_remove_part(const char *path) {
@@ -382,11 +476,32 @@ static int close_written(rlo__file_replace *f, int error) {
   return error;
 }
 
+/** Only root gives a file to another owner, and a group to who is not in it. */
+static void set_rights(rlo__file_replace *f) {
+  if (f->is_old && fchown(f->fd, f->old.st_uid, f->old.st_gid) != 0 &&
+      fchown(f->fd, (uid_t)-1, f->old.st_gid) != 0) {
+    /* What the old group may is not for the new one. */
+    f->mode = (f->mode & ~(mode_t)S_IRWXG) | (f->mode & S_IRWXO) << 3;
+  }
+  (void)fchmod(f->fd, f->mode);
+}
+
+/** Removes what an older, longer file has behind what was written in place. */
+static int cut_off(const rlo__file_replace *f) {
+  struct stat st;
+  const off_t end = lseek(f->fd, 0, SEEK_CUR);
+  return fstat(f->fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(f->fd, end) != 0 ? errno : 0;
+}
+
 int rlo__file_replace_finish(rlo__file_replace *f) {
   if (f->fd < 0) {
     return 0;
   }
-  int error = sync_fd(f->fd);
+  int error = f->in_place != NULL && f->path[0] != '\0' ? cut_off(f) : 0;
+  if (f->in_place == NULL && !f->is_part) {
+    set_rights(f);
+  }
+  error = error != 0 ? error : sync_fd(f->fd);
   return f->is_part ? error : close_written(f, error);
 }
 
@@ -394,6 +509,10 @@ int rlo__file_replace_rename(rlo__file_replace *f) {
   int error = rlo__file_replace_finish(f);
   if (error != 0 || f->temp_path[0] == '\0') {
     return error;
+  }
+  if (f->is_part) {
+    /* Not before: it may still stay, to be resumed. */
+    set_rights(f);
   }
   if (renameat(f->directory_fd, f->temp_path, f->directory_fd, f->path) != 0) {
     return errno;
@@ -406,9 +525,8 @@ int rlo__file_replace_rename(rlo__file_replace *f) {
   return 0;
 }
 
-/** A rename is on the disk when the directory is. */
-static int sync_directory(const rlo__file_replace *f) {
-  int fd = open_directory(f);
+int rlo__folder_sync(int directory_fd, const char *path) {
+  int fd = open_folder(directory_fd, path);
   int error = fd >= 0 ? sync_fd(fd) : errno;
   if (fd >= 0) {
     (void)close(fd);
@@ -419,10 +537,11 @@ static int sync_directory(const rlo__file_replace *f) {
 
 int rlo__file_replace_commit(rlo__file_replace *f) {
   int error = rlo__file_replace_rename(f);
-  if (error != 0 || f->is_in_place) {
+  if (error != 0 || f->in_place != NULL) {
     return error;
   }
-  error = sync_directory(f);
+  /* A rename is on the disk when the directory is. */
+  error = rlo__folder_sync(f->directory_fd, f->path);
   if (f->is_part) {
     /* Another process may have begun with the same target since the rename. */
     remove_if_stale(f->directory_fd, f->journal_path, f->journal_path);

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /**
@@ -27,13 +28,17 @@ typedef struct rlo__file_replace {
   int fd;
   /** The folder of relative paths; AT_FDCWD for the working directory. */
   int directory_fd;
-  /** The target is not a regular file and is written directly. */
-  bool is_in_place;
+  /** Why the target cannot be replaced and is written directly, as the end of a
+   *  sentence: "is ..."; NULL: it is replaced, or there is none. */
+  const char *in_place;
   /** The temporary file is a part. */
   bool is_part;
-  /** The permissions of a new file, without the umask. */
+  /** The target exists; else it is new. */
+  bool is_old;
+  struct stat old;
+  /** The permissions of the complete file: until then nobody else opens it. */
   mode_t mode;
-  /** The target, with symbolic links resolved. */
+  /** The target, with symbolic links resolved; "": a descriptor alone. */
   char path[PATH_MAX];
   /** "" while there is no temporary file. */
   char temp_path[PATH_MAX];
@@ -50,6 +55,18 @@ typedef struct rlo__file_replace {
  *  interrupts it. @return a descriptor; -1 and errno. */
 int rlo__open_at(int directory_fd, const char *name, int flags);
 
+/** The folder of a path, with its slash; "." for a bare name. */
+void rlo__folder_of(const char *path, char out_folder[PATH_MAX]);
+
+/** Makes the names in the folder of a path survive a stop of the machine.
+ *  @return 0 or an errno. */
+int rlo__folder_sync(int directory_fd, const char *path);
+
+/** Tells if a name is that of a regular file of this user, that no other may
+ *  write to and that has no other name: what others may have put there is not
+ *  believed. A symbolic link is none. For signal handlers too. */
+bool rlo__file_is_own(int directory_fd, const char *name);
+
 /** Suffixes of the names of parts and of their journals:
  *  ".NAME.relayout-part", ".NAME.relayout-journal". */
 #define RLO__FILE_PART_SUFFIX    ".relayout-part"
@@ -61,18 +78,20 @@ typedef enum rlo__file_way {
   RLO__FILE_TEMP,
   /** With a new part. */
   RLO__FILE_NEW_PART,
-  /** With the part that is there and has a journal: its contents stay. ENOENT,
-   *  with nothing touched, if there is no such part. */
+  /** With the part that is there and has a journal, both this user's own: its
+   *  contents stay. ENOENT, with nothing touched, if there is no such part. */
   RLO__FILE_OLD_PART,
-  /** Sets the paths of the target, its part and its journal; touches nothing.
-   */
+  /** Sets the paths of the target, its part and its journal, and in_place, even
+   *  if it fails; touches nothing. */
   RLO__FILE_NAMES
 } rlo__file_way;
 
 /**
- * Opens the temporary file. A symbolic link is followed. The new file gets the
- * permissions of the one that it replaces, else 0666 without the umask. An
- * existing target that is not a regular file (a pipe, /dev/null) is written
+ * Opens the temporary file, with mode 0600. A symbolic link is followed, also
+ * to a file that does not exist. The complete file gets the permissions of the
+ * one that it replaces, its group and its owner where the user may give them
+ * (without the group its rights are those of others), else 0666 without the
+ * umask. An existing target that cannot be replaced (a pipe, a mount) is written
  * directly, and EINVAL for a part. `path` is copied.
  *
  * A *part* is for contents that take long to make. Its name tells which file it
@@ -87,10 +106,16 @@ typedef enum rlo__file_way {
  * its journals. Each begin removes what nobody holds in the target's
  * directory: parts without a journal, journals without a part, temporary files.
  *
- * EBUSY if a process holds, or on a file system without locks has left, the
- * part of this target; then temp_path still names it.
+ * Where another user has the name of the part or its journal, or what is no
+ * file, a new part gets the name of a temporary file and no journal.
+ *
+ * EBUSY if a process of this user holds, or on a file system without locks has
+ * left, the part of this target; then temp_path still names it.
  */
 int rlo__file_replace_begin(rlo__file_replace *f, const char *path, rlo__file_way way);
+
+/** Tells if RLO__FILE_OLD_PART would find a part. `f` has the names. */
+bool rlo__file_replace_can_resume(const rlo__file_replace *f);
 
 /** Removes the part of a target, if nobody holds it, and its journal: for who
  *  is going to replace the target in another way. */

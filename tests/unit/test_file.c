@@ -250,6 +250,18 @@ RLO_TEST(test_file__follows_a_link) {
   ck_assert_int_eq(lstat(link, &st), 0);
   ck_assert(S_ISLNK(st.st_mode));
   expect_file(path, "new");
+  /* Its file is made, if there is none. */
+  ck_assert_int_eq(unlink(path), 0);
+  expect_ok(rlo__file_write(link, "made", 4));
+  expect_file(path, "made");
+  ck_assert_int_eq(lstat(link, &st), 0);
+  ck_assert(S_ISLNK(st.st_mode));
+  ck_assert_int_eq(unlink(link), 0);
+  ck_assert_int_eq(symlink("no/target", link), 0);
+  ck_assert_int_eq(rlo__file_write(link, "lost", 4), RLO_NOT_FOUND);
+  ck_assert_int_eq(unlink(link), 0);
+  ck_assert_int_eq(symlink("link", link), 0);
+  ck_assert_int_eq(rlo__file_write(link, "lost", 4), RLO_IO);
 }
 
 RLO_TEST(test_file__a_bare_name_is_written_here) {

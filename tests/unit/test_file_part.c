@@ -314,6 +314,111 @@ RLO_TEST(test_file_part__names_of_a_part) {
   rlo__file_replace_abandon(&second);
 }
 
+static unsigned mode_of(const char *name) {
+  struct stat st;
+  ck_assert_int_eq(stat(name, &st), 0);
+  return st.st_mode & 07777;
+}
+
+/* From the first moment to the last, whatever the target's rights are. */
+RLO_TEST(test_file_part__nobody_else_opens_a_part) {
+  const mode_t old_mask = umask(0002);
+  for (int n = 0; n < 3; ++n) {
+    rlo__file_replace f;
+    if (n == 1) {
+      ck_assert_int_eq(chmod(path, 0646), 0);
+    } else if (n == 2) {
+      leave_part("abcd");
+      ck_assert_int_eq(unlink(path), 0);
+    }
+    ck_assert_int_eq(
+        rlo__file_replace_begin(&f, path, n == 2 ? RLO__FILE_OLD_PART : RLO__FILE_NEW_PART), 0);
+    ck_assert_uint_eq(mode_of(f.temp_path), 0600);
+    ck_assert_int_eq(rlo__file_replace_finish(&f), 0);
+    ck_assert_uint_eq(mode_of(f.temp_path), 0600);
+    ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+    ck_assert_uint_eq(mode_of(path), n == 1 ? 0646 : 0664);
+    ck_assert_int_eq(temp_folder_count(folder), 1);
+  }
+  (void)umask(old_mask);
+}
+
+RLO_TEST(test_file_part__a_replaced_file_keeps_owner_and_group) {
+  struct stat st;
+  ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
+  ck_assert_int_eq(chown(path, geteuid() == 0 ? 1234 : (uid_t)-1, getegid()), 0);
+  ck_assert_int_eq(rlo__file_write(path, "new", 3), RLO_OK);
+  ck_assert_int_eq(stat(path, &st), 0);
+  ck_assert_int_eq(st.st_uid, geteuid() == 0 ? 1234 : geteuid());
+  ck_assert_int_eq(st.st_gid, getegid());
+}
+
+/* By what is no file, or another user's: another name is taken. */
+RLO_TEST(test_file_part__a_name_that_is_taken_prevents_nobody) {
+  const char *const taken[] = {part_name, journal_name};
+  for (int n = 0; n < 8; ++n) {
+    const char *name = taken[n % 2];
+    if (n / 2 == 0) {
+      ck_assert_int_eq(mkdir(beside(name), 0700), 0);
+    } else if (n / 2 == 1) {
+      ck_assert_int_eq(symlink("target", beside(name)), 0);
+    } else if (n / 2 == 2) {
+      ck_assert_int_eq(mkfifo(beside(name), 0600), 0);
+    } else {
+      ck_assert_int_eq(close(make_beside(name)), 0);
+      ck_assert_int_eq(chown(beside(name), geteuid() == 0 ? 1234 : (uid_t)-1, (gid_t)-1), 0);
+    }
+    rlo__file_replace f;
+    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), ENOENT);
+    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
+    ck_assert_int_eq(pwrite(f.fd, "abc", 3, 0), 3);
+    ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
+    expect_file(path, "abc");
+    ck_assert(is_beside(name) || geteuid() != 0);
+    (void)rmdir(beside(name));
+    temp_folder_clear(folder);
+  }
+}
+
+RLO_TEST(test_file_part__only_own_parts_are_resumed) {
+  for (int n = 0; n < 4; ++n) {
+    const char *name = n % 2 == 0 ? part_name : journal_name;
+    leave_part("abcd");
+    if (n < 2) {
+      ck_assert_int_eq(chmod(beside(name), 0660), 0);
+    } else {
+      char other[512];
+      (void)snprintf(other, sizeof other, "%s/other", folder);
+      ck_assert_int_eq(link(beside(name), other), 0);
+    }
+    rlo__file_replace f;
+    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), ENOENT);
+    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
+    ck_assert_int_eq(lseek(f.fd, 0, SEEK_END), 0);
+    rlo__file_replace_abandon(&f);
+    temp_folder_clear(folder);
+  }
+}
+
+/* A job that reads one of them, by whatever name, finds it again. */
+RLO_TEST(test_file_part__what_is_read_is_not_removed) {
+  char further[64];
+  (void)snprintf(further, sizeof further, "%s-2", journal_name);
+  const char *const names[] = {part_name, journal_name, further, ".x.relayout-part"};
+  for (int n = 0; n < 4; ++n) {
+    leave_part("abcd");
+    int fd = n < 2 ? open(beside(names[n]), O_RDONLY) : make_beside(names[n]);
+    ck_assert_int_eq(flock(fd, LOCK_SH), 0);
+    rlo__file_replace f;
+    const int error = rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART);
+    ck_assert_int_eq(error, n == 0 ? EBUSY : 0);
+    rlo__file_replace_abandon(&f);
+    ck_assert(is_beside(names[n]));
+    ck_assert_int_eq(close(fd), 0);
+    temp_folder_clear(folder);
+  }
+}
+
 RLO_TEST(test_file_part__part_refusals) {
   rlo__file_replace f;
   ck_assert_int_eq(rlo__file_replace_begin(&f, "/dev/null", RLO__FILE_NEW_PART), EINVAL);
