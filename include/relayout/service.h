@@ -151,7 +151,9 @@ typedef struct rlo_job_options {
    * same problem, the same source, unchanged, the same destination, as the
    * stopped job left it, and the same kind of devices. Then the rest is done,
    * with the budget that the job began with; a host_memory_bytes other than
-   * that or 0 is refused.
+   * that or 0 is refused. A file of another user, or with a second name, is not
+   * believed and stays: the job begins anew, and has no journal. One that others
+   * may write to is refused.
    *
    * The destination is a file, or functions whose `flush` makes durable. The
    * source is better a file, or has `identify`: of others nobody can tell

@@ -186,25 +186,51 @@ static int lock_fd(int fd) {
   }
 }
 
-/* Opens the file, if there is one, and reads its header. */
-static rlo_status open_existing(rlo__journal *journal, bool is_locked) {
-  /* O_NONBLOCK: it could be a pipe. */
-  journal->fd = rlo__open_at(AT_FDCWD, journal->path, O_RDWR | O_NONBLOCK);
-  journal->exists = journal->fd >= 0;
-  if (!journal->exists) {
-    return errno == ENOENT ? RLO_OK
-                           : rlo__file_fail("cannot open the journal", journal->path, errno);
-  }
-  struct stat st;
-  if (fstat(journal->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "\"%s\", which should be a journal, is not a regular file", journal->path);
-  }
+/* Tells if what has the journal's name may be another user's: others, too, give
+ * a file of this user's a second name. */
+static bool is_of_others(const struct stat *st) {
+  return st->st_uid != geteuid() || (S_ISREG(st->st_mode) && st->st_nlink > 1);
+}
+
+/* Locks the file that is open, and reads its header. */
+static rlo_status take_file(rlo__journal *journal, bool is_locked, int64_t bytes) {
   if (is_locked && lock_fd(journal->fd) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "another job has the journal \"%s\"", journal->path);
   }
-  journal->bytes = (int64_t)st.st_size;
+  journal->exists = true;
+  journal->bytes = bytes;
   return read_header(journal);
+}
+
+/* Opens the file, if there is one that is to be believed. */
+static rlo_status open_existing(rlo__journal *journal, bool is_locked) {
+  /* O_NONBLOCK: it could be a pipe. */
+  journal->fd = rlo__open_at(AT_FDCWD, journal->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  const int error = errno;
+  struct stat st;
+  if ((journal->fd >= 0 ? fstat(journal->fd, &st) : lstat(journal->path, &st)) != 0) {
+    return errno == ENOENT ? RLO_OK
+                           : rlo__file_fail("cannot open the journal", journal->path, errno);
+  }
+  if (is_of_others(&st)) {
+    rlo__file_close(journal->fd);
+    journal->fd = -1;
+    return RLO_OK;
+  }
+  if (!S_ISREG(st.st_mode)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "\"%s\", which should be a journal, is not a regular file", journal->path);
+  }
+  if (journal->fd < 0) {
+    return rlo__file_fail("cannot open the journal", journal->path, error);
+  }
+  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the journal \"%s\" is not believed: others than its owner can write to it "
+                    "(mode %o)",
+                    journal->path, (unsigned)(st.st_mode & 07777));
+  }
+  return take_file(journal, is_locked, (int64_t)st.st_size);
 }
 
 rlo_status rlo__journal_open(const char *path, bool is_locked, rlo__journal **out_journal) {
@@ -280,22 +306,16 @@ int64_t rlo__journal_bytes_resumed(const rlo__journal *journal) {
 
 /* ------------------------------------------------------------------ writing */
 
-static void folder_of(const char *path, char out[PATH_MAX]) {
-  const char *slash = strrchr(path, '/');
-  (void)snprintf(out, PATH_MAX, "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1,
-                 slash == NULL ? "." : path);
-}
-
-/* Makes a file of a header. 0, or an errno: then nothing is left. If
- * `is_named`, the file has its name before its contents: where the system has
- * no files without a name. */
-static int write_header(const rlo__journal *journal, const uint64_t header[HEADER_WORDS],
-                        bool is_named) {
+/* Makes a file of a header, and leaves it open. 0, or an errno: then nothing is
+ * left. If `is_named`, the file has its name before its contents: where the
+ * system has no files without a name. Else, where its name is another user's,
+ * it stays without: nobody prevents the job, which cannot be resumed then. */
+static int write_header(rlo__journal *journal, const uint64_t header[HEADER_WORDS], bool is_named) {
   const mode_t mode = 0600;
   char folder[PATH_MAX];
   char link[64];
   int fd;
-  folder_of(journal->path, folder);
+  rlo__folder_of(journal->path, folder);
   do {
     fd = is_named ? open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
                   : open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
@@ -303,30 +323,26 @@ static int write_header(const rlo__journal *journal, const uint64_t header[HEADE
   if (fd < 0) {
     return errno;
   }
+  struct stat st;
   int error = rlo__calls_write(journal->calls, fd, 0, header, HEADER_BYTES);
   error = error != 0 ? error : rlo__calls_sync(journal->calls, fd);
   (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   if (error == 0 && !is_named &&
       linkat(AT_FDCWD, link, AT_FDCWD, journal->path, AT_SYMLINK_FOLLOW) != 0) {
     error = errno;
+    if (error == EEXIST && lstat(journal->path, &st) == 0 && is_of_others(&st)) {
+      error = 0;
+    }
   }
   if (error != 0 && is_named) {
     (void)unlink(journal->path);
   }
-  rlo__file_close(fd);
-  return error;
-}
-
-/* Makes the journal, and what was made beside it before, survive a stop of the
- * machine. Where that cannot be, a resumed job begins anew. */
-static void sync_folder(const char *path) {
-  char folder[PATH_MAX];
-  folder_of(path, folder);
-  int fd = rlo__open_at(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY);
-  if (fd >= 0) {
-    (void)fsync(fd);
+  if (error != 0) {
     rlo__file_close(fd);
+    return error;
   }
+  journal->fd = fd;
+  return 0;
 }
 
 /* Creates the file and opens it. */
@@ -348,8 +364,10 @@ static rlo_status create(rlo__journal *journal) {
   if (error != 0) {
     return rlo__file_fail("cannot create the journal", journal->path, error);
   }
-  sync_folder(journal->path);
-  return open_existing(journal, true);
+  /* With what was made beside it before. Where that cannot be, a job that is
+   * resumed after a stop of the machine begins anew. */
+  (void)rlo__folder_sync(AT_FDCWD, journal->path);
+  return take_file(journal, true, HEADER_BYTES);
 }
 
 /* Cuts off what follows the records that were read. */

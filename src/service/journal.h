@@ -35,7 +35,9 @@
  * first one that is not valid: the rest was being written when the process or
  * the machine stopped.
  *
- * While it is open the file is locked (flock). Where the file system has no
+ * A file that another user has made, or a second name of a file, is not
+ * believed: the job has no journal then, or one without a name. While it is
+ * open the file is locked (flock). Where the file system has no
  * locks the caller sees to it that no two jobs have one journal.
  *
  * Threads: where nothing else is said, one at a time.
@@ -76,8 +78,8 @@ typedef struct rlo__journal_subject {
  * @param is_locked  false to look at its settings, also while it is in use.
  * @return RLO_OK; RLO_DATA_LOSS for a file that is no journal or has a damaged
  *         header; RLO_UNSUPPORTED for one of another version;
- *         RLO_INVALID_ARGUMENT for what is no regular file, and where another
- *         job has the journal; RLO_OUT_OF_MEMORY; RLO_IO.
+ *         RLO_INVALID_ARGUMENT for what is no regular file or can be written
+ *         to by others, and where another job has the journal; RLO_OUT_OF_MEMORY; RLO_IO.
  */
 RLO_NODISCARD rlo_status rlo__journal_open(const char *path, bool is_locked,
                                            rlo__journal **out_journal);

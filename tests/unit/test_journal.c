@@ -324,13 +324,77 @@ RLO_TEST(test_journal__files_that_are_no_journals) {
   other.bytes[HEADER_BYTES - 1] ^= 1;
   write_file(&other);
   expect_no_journal(RLO_DATA_LOSS, "the header of the journal");
-  /* With which no job begins. */
-  job.settings.num_slots = 0;
-  ck_assert_int_eq(unlink(path), 0);
-  rlo__journal *journal = open_fitting();
-  ck_assert_int_eq(rlo__journal_start(journal), RLO_DATA_LOSS);
-  rlo__journal_release(journal);
-  expect_no_journal(RLO_DATA_LOSS, "the header of the journal");
+}
+
+/* With a header that is whole. */
+RLO_TEST(test_journal__settings_that_no_job_begins_with) {
+  const rlo__journal_settings good = job.settings;
+  rlo__journal_settings *s = &job.settings;
+
+  const struct {
+    int64_t *field;
+    int64_t value;
+  } rows[] = {{&s->host_bytes, 0}, {&s->piece_bytes, 0}, {&s->box_bytes, -1},
+              {&s->box_bytes, 0},  {&s->num_slots, 0},   {&s->num_slots, INT64_C(1) << 31},
+              {&s->passes, 0},     {&s->passes, 3},      {&s->scratch_bytes, -1},
+              {&s->host_bytes, -1}};
+
+  for (size_t n = 0; n < sizeof rows / sizeof rows[0]; ++n) {
+    job.settings = good;
+    *rows[n].field = rows[n].value;
+    rlo__journal *journal = open_fitting();
+    ck_assert_msg(rlo__journal_start(journal) == RLO_DATA_LOSS, "row %zu", n);
+    rlo__journal_release(journal);
+    expect_no_journal(RLO_DATA_LOSS, "the header of the journal");
+    ck_assert_int_eq(unlink(path), 0);
+  }
+}
+
+/* Which another user may have made: a file of theirs, or a second name of one
+ * that is this user's. The job has no journal then, and nobody prevents it. */
+RLO_TEST(test_journal__what_is_not_believed) {
+  char other[160];
+  (void)snprintf(other, sizeof other, "%s-other", path);
+  make_journal(3);
+  const file_content whole = read_file();
+  for (int n = 0; n < 3; ++n) {
+    if (n == 2 && geteuid() == 0) {
+      ck_assert_int_eq(unlink(path), 0);
+      ck_assert_int_eq(symlink(other, path), 0);
+      ck_assert_int_eq(lchown(path, 1234, 1234), 0);
+    } else if (n == 1 && geteuid() == 0) {
+      ck_assert_int_eq(chown(path, 1234, 1234), 0);
+    } else {
+      ck_assert_int_eq(link(path, other), 0);
+    }
+    rlo__journal *journal = open_fitting();
+    ck_assert_ptr_null(rlo__journal_get_settings(journal));
+    expect_boxes(journal, 0);
+    expect_ok(rlo__journal_start(journal));
+    add(journal, boxes[1]);
+    make_checkpoint(journal);
+    ck_assert(rlo__journal_is_durable(journal, 0, boxes[1]));
+    rlo__journal_release(journal);
+    if (n < 2) {
+      ck_assert_uint_eq(read_file().count, whole.count);
+    }
+    (void)unlink(other);
+  }
+  /* It comes between the submission and the start. */
+  make_journal(3);
+  ck_assert_int_eq(rename(path, other), 0);
+  rlo__journal *late = open_fitting();
+  ck_assert_int_eq(link(other, path), 0);
+  expect_ok(rlo__journal_start(late));
+  rlo__journal_release(late);
+  ck_assert_int_eq(unlink(other), 0);
+  ck_assert_uint_eq(read_file().count, whole.count);
+  ck_assert_int_eq(chmod(path, 0620), 0);
+  expect_no_journal(RLO_INVALID_ARGUMENT, "others than its owner can write to it (mode 620)");
+  ck_assert_int_eq(rename(path, other), 0);
+  ck_assert_int_eq(symlink(other, path), 0);
+  expect_no_journal(RLO_INVALID_ARGUMENT, "is not a regular file");
+  ck_assert_int_eq(unlink(other), 0);
 }
 
 RLO_TEST(test_journal__what_is_no_file) {
@@ -338,7 +402,7 @@ RLO_TEST(test_journal__what_is_no_file) {
   expect_no_journal(RLO_INVALID_ARGUMENT, "is not a regular file");
   ck_assert_int_eq(unlink(path), 0);
   ck_assert_int_eq(mkdir(path, 0700), 0);
-  expect_no_journal(RLO_IO, "cannot open the journal");
+  expect_no_journal(RLO_INVALID_ARGUMENT, "is not a regular file");
   ck_assert_int_eq(rmdir(path), 0);
   rlo__journal *journal = NULL;
   expect_ok(rlo__journal_open("/no/such/folder/journal", true, &journal));
