@@ -185,9 +185,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_redistribution_lower_fill(const rlo_redistr
                                                                rlo_problem_list **out_list);
 
 /** Adds up the plan of all devices.
- *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_UNSUPPORTED if more
- *          than 2^30 pairs of tiles meet, or so many messages are looked at and
- *          there are rounds in which nobody sends; RLO_OUT_OF_MEMORY;
+ *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_UNSUPPORTED for
+ *          more than 2^31 messages while there are rounds in which nobody
+ *          sends, and for more than 2^27 pairs of tiles; RLO_OUT_OF_MEMORY;
  *          RLO_INVALID_ARGUMENT for a struct_size that this library does not
  *          know. */
 RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,

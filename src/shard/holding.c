@@ -186,14 +186,6 @@ static rlo__holder find_cell(const rlo__holding *h, int64_t cell) {
   return holder;
 }
 
-int64_t rlo__holding_count_tiles(const rlo__holding *h) {
-  int64_t count = 1;
-  for (int32_t d = 0; d < h->grid_rank; ++d) {
-    count *= h->counts[d];
-  }
-  return count;
-}
-
 rlo__holder rlo__holding_find(const rlo__holding *h, int64_t device) {
   switch (h->sharding->kind) {
     case RLO_SHARDING_TILED:
@@ -250,14 +242,6 @@ void rlo__tile_walk_begin(rlo__tile_walk *walk, const rlo__holding *holding, con
     walk->last[d] = is_grid ? (box->limit[d] - 1) / holding->widths[d] : holding->counts[d] - 1;
     walk->next[d] = walk->first[d];
   }
-}
-
-int64_t rlo__tile_walk_count(const rlo__tile_walk *walk) {
-  int64_t count = walk->is_done ? 0 : 1;
-  for (int32_t d = 0; d < walk->holding->grid_rank; ++d) {
-    count *= walk->last[d] - walk->first[d] + 1;
-  }
-  return count;
 }
 
 /* Takes the next tile, which may not meet the box. */

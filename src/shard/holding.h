@@ -77,9 +77,6 @@ RLO_NODISCARD rlo_status rlo__holding_init(const rlo_sharding *sharding, const r
 /** Frees what a holding owns. Legal on zeroed storage. */
 void rlo__holding_deinit(rlo__holding *holding);
 
-/** The number of tiles, empty ones included. */
-int64_t rlo__holding_count_tiles(const rlo__holding *holding);
-
 /** Finds a device's place. */
 rlo__holder rlo__holding_find(const rlo__holding *holding, int64_t device);
 
@@ -95,9 +92,6 @@ rlo_box rlo__holding_tile_box(const rlo__holding *holding, int64_t tile);
 
 /** Begins a walk over the tiles that `box` meets. */
 void rlo__tile_walk_begin(rlo__tile_walk *walk, const rlo__holding *holding, const rlo_box *box);
-
-/** The number of tiles that a walk which has just begun looks at. */
-int64_t rlo__tile_walk_count(const rlo__tile_walk *walk);
 
 /** Finds the next tile; false after the last one. */
 bool rlo__tile_walk_next(rlo__tile_walk *walk, rlo__held_tile *out_tile);

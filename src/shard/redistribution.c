@@ -241,19 +241,17 @@ rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan, int64_
 
 /* -------------------------------------------------------------------- cost */
 
-/* Pairs of tiles are counted one by one, and so are messages where new rounds
- * may be among theirs: in seconds. */
-#define MAX_COUNTED (INT64_C(1) << 30)
+/* Messages that are looked at, in seconds; a pair of tiles counts as some. */
+#define MAX_COUNTED (INT64_C(1) << 31)
+#define PAIR_WEIGHT 16
 
 typedef struct tally {
   const rlo_redistribution *plan;
   rlo_redistribution_cost *cost;
   int64_t num_counted;
-  /* What each tile of the destination receives, or keeps, and how many of its
-   * holders have the addend at hand. */
-  int64_t *received, *num_held;
-  /* What the copies of the addend send beyond those before them. */
-  int64_t *steps;
+  /* What each tile of the destination receives, or keeps; what each copy of the
+   * addend at hand sends. */
+  int64_t *received, *sent;
   /* The rounds in which somebody sends; how many there can be. */
   bool *has_messages;
   int64_t most_rounds;
@@ -264,93 +262,71 @@ int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count) {
   return is_power_of_two ? a ^ b : a + b - (a + b < count ? 0 : count);
 }
 
-/* The pairs of tiles that meet, of all addends. */
-static rlo_status check_pairs(const rlo_redistribution *plan) {
-  int64_t pairs = 0;
-  for (int64_t tile = 0; tile < rlo__holding_count_tiles(&plan->source); ++tile) {
-    rlo__tile_walk walk;
-    begin_receivers(plan, tile, &walk);
-    pairs = rlo__add_capped(pairs,
-                            rlo__mul_capped(rlo__tile_walk_count(&walk), plan->source.num_addends));
-  }
-  return pairs <= MAX_COUNTED
-             ? RLO_OK
-             : RLO_FAIL(RLO_UNSUPPORTED,
-                        "%" PRId64 " pairs of tiles meet, and the cost of at most %" PRId64
-                        " is counted",
-                        pairs, MAX_COUNTED);
+static rlo_status count_looks(tally *t, int64_t count) {
+  t->num_counted += count;
+  return t->num_counted <= MAX_COUNTED ? RLO_OK
+                                       : RLO_FAIL(RLO_UNSUPPORTED,
+                                                  "too many messages to count: more than %" PRId64
+                                                  ", or a %dth of that many pairs of tiles",
+                                                  MAX_COUNTED, PAIR_WEIGHT);
 }
 
-/* Notes the rounds of the messages from an addend of a tile to the holders of
- * another one: the first is sent by copy `next`. */
-static rlo_status note_rounds(tally *t, int64_t from, int64_t addend, const rlo__held_tile *to,
-                              int64_t next) {
+/* Adds `count` messages that a copy of the addend at hand sends. */
+static void add_messages(tally *t, int64_t copy, int64_t bytes, int64_t count) {
+  rlo_redistribution_cost *cost = t->cost;
+  cost->num_messages = rlo__add_capped(cost->num_messages, count);
+  cost->bytes_sent = rlo__add_capped(cost->bytes_sent, rlo__mul_capped(bytes, count));
+  cost->largest_message_bytes =
+      rlo__max(cost->largest_message_bytes, rlo__min(bytes, rlo__mul_capped(bytes, count)));
+  t->sent[copy] = rlo__add_capped(t->sent[copy], rlo__mul_capped(bytes, count));
+}
+
+/* Counts the messages to the holders of a tile one by one; copy *next sends the
+ * first. */
+static rlo_status count_messages(tally *t, const rlo__holder *from, const rlo__held_tile *to,
+                                 int64_t bytes, int64_t *next) {
   const rlo_redistribution *plan = t->plan;
-  const int64_t num_copies = rlo__holding_count_copies(&plan->source, from);
-  for (int64_t k = 0; k < to->num_copies && t->cost->num_rounds < t->most_rounds; ++k) {
+  const int64_t num_copies = rlo__holding_count_copies(&plan->source, from->tile);
+  for (int64_t k = 0; k < to->num_copies; ++k) {
     int64_t receiver = rlo__holding_device(&plan->destination, to->tile, 0, k);
-    if (++t->num_counted > MAX_COUNTED) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "the rounds of more than %" PRId64 " messages are not counted", MAX_COUNTED);
-    }
-    if (t->num_held[to->tile] > 0 && holds(plan, receiver, from, addend)) {
+    int64_t sender = rlo__holding_device(&plan->source, from->tile, from->addend, *next);
+    RLO_TRY(count_looks(t, 1));
+    if (num_copies == 1 ? receiver == sender : holds(plan, receiver, from->tile, from->addend)) {
       continue;
     }
-    int64_t sender = rlo__holding_device(&plan->source, from, addend, next);
     bool *has_message =
         &t->has_messages[rlo__redistribution_round(sender, receiver, plan->num_devices)];
     t->cost->num_rounds += *has_message ? 0 : 1;
     *has_message = true;
-    next = next + 1 == num_copies ? 0 : next + 1;
+    add_messages(t, *next, bytes, 1);
+    *next = (*next + 1) % num_copies;
   }
   return RLO_OK;
 }
 
-/* Adds `count` messages, which the copies send in turns, from `next` on. */
-static void add_messages(tally *t, int64_t bytes, int64_t count, int64_t next, int64_t num_copies) {
-  rlo_redistribution_cost *cost = t->cost;
-  int64_t end = next + count % num_copies;
-  cost->num_messages = rlo__add_capped(cost->num_messages, count);
-  cost->bytes_sent = rlo__add_capped(cost->bytes_sent, rlo__mul_capped(bytes, count));
-  cost->largest_message_bytes =
-      count == 0 ? cost->largest_message_bytes : rlo__max(cost->largest_message_bytes, bytes);
-  /* Where bytes_sent fits, so do these. */
-  if (cost->bytes_sent < INT64_MAX) {
-    t->steps[0] += bytes * (count / num_copies + (end > num_copies));
-    t->steps[next] += bytes;
-    t->steps[end - (end > num_copies ? num_copies : 0)] -= bytes;
-  }
-}
-
-/* Counts what the holders of an addend of a tile send. */
-static rlo_status measure_addend(tally *t, int64_t from, int64_t addend) {
+/* Counts what the holders of an addend send, the first of which is `device`.
+ * Once each round has a message, those of one holder need no look. */
+static rlo_status measure_addend(tally *t, int64_t device, const rlo__holder *from) {
   const rlo_redistribution *plan = t->plan;
-  const int64_t num_copies = rlo__holding_count_copies(&plan->source, from);
-  for (int64_t k = 0; k < num_copies; ++k) {
-    int64_t device = rlo__holding_device(&plan->source, from, addend, k);
-    int64_t to = rlo__holding_find(&plan->destination, device).tile;
-    t->steps[k] = 0;
-    t->num_held[rlo__max(to, 0)] += to >= 0 ? 1 : 0;
-  }
-  t->steps[num_copies] = 0;
+  const int64_t num_copies = rlo__holding_count_copies(&plan->source, from->tile);
+  const int64_t own_tile = rlo__holding_find(&plan->destination, device).tile;
   rlo__tile_walk walk;
   rlo__held_tile to;
   int64_t next = 0;
-  begin_receivers(plan, from, &walk);
+  begin_receivers(plan, from->tile, &walk);
   while (rlo__tile_walk_next(&walk, &to)) {
     const int64_t bytes = bytes_of(plan, rlo__box_count(&to.box));
-    const int64_t count = to.num_copies - t->num_held[to.tile];
     t->received[to.tile] = rlo__add_capped(t->received[to.tile], bytes);
-    add_messages(t, bytes, count, next, num_copies);
-    RLO_TRY(note_rounds(t, from, addend, &to, next));
-    next = (next + count) % num_copies;
+    RLO_TRY(count_looks(t, PAIR_WEIGHT));
+    if (num_copies == 1 && t->cost->num_rounds == t->most_rounds) {
+      add_messages(t, 0, bytes, to.num_copies - (to.tile == own_tile));
+    } else {
+      RLO_TRY(count_messages(t, from, &to, bytes, &next));
+    }
   }
-  int64_t sent = 0;
   for (int64_t k = 0; k < num_copies; ++k) {
-    int64_t device = rlo__holding_device(&plan->source, from, addend, k);
-    sent += t->steps[k];
-    t->cost->most_bytes_sent = rlo__max(t->cost->most_bytes_sent, sent);
-    t->num_held[rlo__max(rlo__holding_find(&plan->destination, device).tile, 0)] = 0;
+    t->cost->most_bytes_sent = rlo__max(t->cost->most_bytes_sent, t->sent[k]);
+    t->sent[k] = 0;
   }
   return RLO_OK;
 }
@@ -400,18 +376,16 @@ static void measure_device(tally *t, int64_t device) {
 
 static rlo_status measure(tally *t) {
   const size_t count = (size_t)t->plan->num_devices;
-  const int64_t num_tiles = rlo__holding_count_tiles(&t->plan->source);
-  RLO_TRY(check_pairs(t->plan));
   t->received = rlo__alloc_array(count, sizeof *t->received);
-  t->num_held = rlo__alloc_array(count, sizeof *t->num_held);
-  t->steps = rlo__alloc_array(count + 1, sizeof *t->steps);
+  t->sent = rlo__alloc_array(count, sizeof *t->sent);
   t->has_messages = rlo__alloc_array(count, sizeof *t->has_messages);
-  if (t->received == NULL || t->num_held == NULL || t->steps == NULL || t->has_messages == NULL) {
+  if (t->received == NULL || t->sent == NULL || t->has_messages == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (int64_t tile = 0; tile < num_tiles; ++tile) {
-    for (int64_t addend = 0; addend < t->plan->source.num_addends; ++addend) {
-      RLO_TRY(measure_addend(t, tile, addend));
+  for (int64_t device = 0; device < t->plan->num_devices; ++device) {
+    rlo__holder held = rlo__holding_find(&t->plan->source, device);
+    if (held.tile >= 0 && held.copy == 0) {
+      RLO_TRY(measure_addend(t, device, &held));
     }
   }
   for (int64_t device = 0; device < t->plan->num_devices; ++device) {
@@ -429,8 +403,7 @@ rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
   tally t = {.plan = plan, .cost = &cost, .most_rounds = count - ((count & (count - 1)) == 0)};
   rlo_status status = measure(&t);
   rlo__free(t.received);
-  rlo__free(t.num_held);
-  rlo__free(t.steps);
+  rlo__free(t.sent);
   rlo__free(t.has_messages);
   RLO_TRY(status);
   if (cost.bytes_sent == INT64_MAX || cost.replicate_bytes_sent == INT64_MAX) {

@@ -81,16 +81,6 @@ static const struct {
      8192},
 };
 
-RLO_TEST(test_redistribution__costs_beyond_count_are_refused) {
-  rlo_redistribution *plan =
-      plan_of("u8[1048576,1048576]", "{devices=[1048576,1]<=[1048576]}", "u8[1048576,1048576]",
-              "{devices=[1,1048576]<=[1048576]}", NULL, 0);
-  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
-  expect_refusal_with(rlo_redistribution_measure(plan, &cost), RLO_UNSUPPORTED,
-                      "1099511627776 pairs of tiles meet, and the cost of at most 1073741824");
-  rlo_redistribution_release(plan);
-}
-
 RLO_TABLE_TEST(test_redistribution__known_counts, known) {
   rlo_redistribution *plan = plan_of(known[_i].from, known[_i].from_sharding, known[_i].to,
                                      known[_i].to_sharding, NULL, 0);
