@@ -101,11 +101,14 @@ RLO_API RLO_NODISCARD rlo_status rlo_sharding_make(rlo_sharding_kind kind,
 RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_maximal(int64_t device,
                                                            rlo_sharding **out_sharding);
 
-/** Tiles over devices; `tiles` is copied.
+/** Tiles over devices; `tiles` is copied. As in XLA, subgroups of one kind are
+ *  joined, those of one device dropped, the others sorted: MANUAL, UNREDUCED,
+ *  REPLICATED, whose devices are in ascending order. One tile of one subgroup
+ *  makes the sharding of its kind, which names no devices.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT if a count is below 1, the product of
  *          iota_dims is not that of the counts, iota_permutation is none, a
- *          device is missing or stated twice, there is one device only, or a
- *          subgroup is of another kind than REPLICATED, UNREDUCED or MANUAL;
+ *          device is missing or stated twice, or a subgroup is of another kind
+ *          than REPLICATED, UNREDUCED or MANUAL;
  *          RLO_UNSUPPORTED beyond the limits above; RLO_OUT_OF_MEMORY. */
 RLO_API RLO_NODISCARD rlo_status rlo_sharding_make_tiled(const rlo_sharding_tiles *tiles,
                                                          rlo_sharding **out_sharding);
@@ -147,15 +150,16 @@ RLO_API void rlo_sharding_release(rlo_sharding *sharding);
  *   {devices=[2,2]0,1,2,3}                     the devices of the grid
  *   {devices=[2,1,4]<=[4,2]T(1,0)}             the same by iota
  *   {devices=[4,2]<=[8] last_tile_dim_replicate}
- *   {devices=[4,1,2]<=[8] last_tile_dims={unreduced,replicated}}
+ *   {devices=[4,2,2]<=[16] last_tile_dims={unreduced, replicated}}
  *   {boxes=[0:8,0:3][0:8,3:6]}                 ours: a box for each device
  *
- * White space and comments between tokens are ignored.
+ * White space and comments between tokens are ignored, and so are `metadata=`,
+ * `shard_as` and `shard_like` at the end, which no box depends on.
  * @param text  `text_bytes` bytes, need not be terminated; borrowed. As for
  *              rlo_shape_parse, RLO_TEXT_TERMINATED: a C string.
  * @return RLO_OK; RLO_PARSE with the position (byte, from 0) and what was
  *         expected; RLO_OVERFLOW for a number beyond 64 bits; RLO_UNSUPPORTED
- *         for the sharding of a tuple, metadata, and a text beyond
+ *         for the sharding of a tuple, and a text beyond
  *         RLO_TEXT_MAX_TREE_BYTES; what the function that makes it returns.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_sharding_parse(const char *text, size_t text_bytes,

@@ -139,6 +139,16 @@ static rlo_status read_number(rlo__lexer *lexer) {
   return read_integer(lexer, length);
 }
 
+/* The length of a string, quotes included; 1 if it does not end. */
+static size_t measure_string(const rlo__lexer *lexer) {
+  const char quote = peek(lexer, 0);
+  size_t length = 1;
+  while (length < lexer->text_bytes - lexer->next && peek(lexer, length) != quote) {
+    length += peek(lexer, length) == '\\' ? 2 : 1;
+  }
+  return peek(lexer, length) == quote ? length + 1 : 1;
+}
+
 rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
   RLO_TRY(skip_blanks(lexer));
   rlo__token *token = &lexer->token;
@@ -157,6 +167,9 @@ rlo_status rlo__lexer_advance(rlo__lexer *lexer) {
     while (is_word_char(peek(lexer, token->length))) {
       ++token->length;
     }
+  } else if (first == '"' || first == '\'') {
+    token->length = measure_string(lexer);
+    token->kind = token->length > 1 ? RLO__TOKEN_STRING : RLO__TOKEN_UNKNOWN;
   } else {
     bool is_pair =
         (first == '<' && peek(lexer, 1) == '=') || (first == '-' && peek(lexer, 1) == '>');

@@ -17,6 +17,8 @@ typedef enum rlo__token_kind {
   RLO__TOKEN_HEX,
   /** A letter or '_', then letters, digits and '_'. */
   RLO__TOKEN_WORD,
+  /** In double or single quotes, before each of which may be a '\\'. */
+  RLO__TOKEN_STRING,
   /** One of { } [ ] ( ) , : * # ? + ~ = <= -> */
   RLO__TOKEN_MARK,
   /** Anything else: one byte, or digits that run into letters ("2x3"). */

@@ -24,6 +24,43 @@ static const struct {
 
 enum { NUM_PLAIN_KINDS = sizeof plain_kinds / sizeof plain_kinds[0] };
 
+/* WORD '=' */
+static rlo_status expect_assignment(rlo__lexer *lexer) {
+  RLO_TRY(rlo__lexer_advance(lexer));
+  return rlo__lexer_expect(lexer, "=");
+}
+
+/* '{' ... '}' */
+static rlo_status skip_braces(rlo__lexer *lexer) {
+  RLO_TRY(rlo__lexer_expect(lexer, "{"));
+  for (int64_t depth = 1; depth > 0;) {
+    depth += rlo__lexer_is_at(lexer, "{") - rlo__lexer_is_at(lexer, "}");
+    if (lexer->token.kind == RLO__TOKEN_END) {
+      return rlo__lexer_refuse(lexer, "'}'");
+    }
+    RLO_TRY(rlo__lexer_advance(lexer));
+  }
+  return RLO_OK;
+}
+
+/* {('shard_as' | 'shard_like') INT | 'metadata' '=' braces} '}', of which no box
+ * depends on. */
+static rlo_status parse_end(rlo__lexer *lexer) {
+  for (;;) {
+    if (rlo__lexer_is_at(lexer, "shard_as") || rlo__lexer_is_at(lexer, "shard_like")) {
+      int64_t group;
+      RLO_TRY(rlo__lexer_advance(lexer));
+      RLO_TRY(rlo__lexer_read_integer(lexer, 0, "the number of a group", &group));
+    } else if (rlo__lexer_is_at(lexer, "metadata")) {
+      RLO_TRY(expect_assignment(lexer));
+      RLO_TRY(skip_braces(lexer));
+    } else {
+      RLO_TRY(rlo__lexer_expect(lexer, "}"));
+      return rlo__lexer_expect_end(lexer);
+    }
+  }
+}
+
 /* '[' INT {',' INT} ']' of at most RLO_SHARDING_MAX_IOTA_RANK entries */
 static rlo_status parse_list(rlo__lexer *lexer, const char *expected, int64_t *values,
                              int32_t *out_count) {
@@ -164,8 +201,7 @@ static rlo_status parse_tiled(rlo__lexer *lexer, int64_t **devices, rlo_sharding
     tiles.devices = *devices;
   }
   RLO_TRY(parse_subgroups(lexer, grid, grid_rank, &tiles));
-  RLO_TRY(rlo__lexer_expect(lexer, "}"));
-  RLO_TRY(rlo__lexer_expect_end(lexer));
+  RLO_TRY(parse_end(lexer));
   return rlo_sharding_make_tiled(&tiles, out_sharding);
 }
 
@@ -202,8 +238,7 @@ static rlo_status parse_boxes(rlo__lexer *lexer, rlo_box **boxes, rlo_sharding *
     RLO_TRY(parse_box(lexer, &(*boxes)[count]));
     ++count;
   } while (rlo__lexer_is_at(lexer, "["));
-  RLO_TRY(rlo__lexer_expect(lexer, "}"));
-  RLO_TRY(rlo__lexer_expect_end(lexer));
+  RLO_TRY(parse_end(lexer));
   return rlo_sharding_make_boxes(*boxes, (int64_t)count, out_sharding);
 }
 
@@ -212,15 +247,8 @@ static rlo_status parse_maximal(rlo__lexer *lexer, rlo_sharding **out_sharding) 
   RLO_TRY(rlo__lexer_expect(lexer, "device"));
   RLO_TRY(rlo__lexer_expect(lexer, "="));
   RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a device", &device));
-  RLO_TRY(rlo__lexer_expect(lexer, "}"));
-  RLO_TRY(rlo__lexer_expect_end(lexer));
+  RLO_TRY(parse_end(lexer));
   return rlo_sharding_make_maximal(device, out_sharding);
-}
-
-/* WORD '=' */
-static rlo_status expect_assignment(rlo__lexer *lexer) {
-  RLO_TRY(rlo__lexer_advance(lexer));
-  return rlo__lexer_expect(lexer, "=");
 }
 
 static rlo_status parse_sharding(rlo__lexer *lexer, rlo_sharding **out_sharding) {
@@ -234,8 +262,7 @@ static rlo_status parse_sharding(rlo__lexer *lexer, rlo_sharding **out_sharding)
   size_t k = find_plain_kind(lexer);
   if (k < NUM_PLAIN_KINDS) {
     RLO_TRY(rlo__lexer_advance(lexer));
-    RLO_TRY(rlo__lexer_expect(lexer, "}"));
-    RLO_TRY(rlo__lexer_expect_end(lexer));
+    RLO_TRY(parse_end(lexer));
     return rlo_sharding_make(plain_kinds[k].kind, out_sharding);
   }
   if (rlo__lexer_is_at(lexer, "maximal")) {
@@ -306,7 +333,7 @@ static void print_subgroups(rlo__str *str, const rlo_sharding_tiles *tiles) {
   } else if (tiles->num_subgroups > 0) {
     rlo__str_append(str, " last_tile_dims={");
     for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
-      rlo__str_append(str, k > 0 ? "," : "");
+      rlo__str_append(str, k > 0 ? ", " : "");
       rlo__str_append(str, word_of(tiles->subgroups[k].kind));
     }
     rlo__str_append_char(str, '}');

@@ -2,6 +2,7 @@
 #include "shard/sharding.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -90,11 +91,6 @@ static rlo_status count_cells(const rlo_sharding_tiles *tiles, int64_t *out_cell
   if (cells > RLO_SHARDING_MAX_DEVICES) {
     return RLO_FAIL(RLO_UNSUPPORTED, "a grid of more than %d cells", RLO_SHARDING_MAX_DEVICES);
   }
-  if (cells == 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a grid of one cell: {replicated} or {maximal device=k} "
-                    "says what is meant");
-  }
   *out_cells = cells;
   return RLO_OK;
 }
@@ -129,42 +125,8 @@ static rlo_status check_iota(const rlo_sharding_tiles *tiles, int64_t cells) {
   return RLO_OK;
 }
 
-/* Drops the dimensions of 1, and joins those that stay neighbours: what is left
- * is the same for all ways to write the same order of devices. */
-static void canonicalize_iota(rlo_sharding_tiles *tiles) {
-  int64_t dims[RLO_SHARDING_MAX_IOTA_RANK];
-  int32_t begins[RLO_SHARDING_MAX_IOTA_RANK];
-  int32_t rank = 0;
-  int32_t last = -1;
-  for (int32_t k = 0; k < tiles->iota_rank; ++k) {
-    int32_t axis = tiles->iota_permutation[k];
-    if (tiles->iota_dims[axis] == 1) {
-      continue;
-    }
-    int32_t before = axis - 1;
-    while (before > last && tiles->iota_dims[before] == 1) {
-      --before;
-    }
-    if (rank > 0 && last >= 0 && before == last) {
-      dims[rank - 1] *= tiles->iota_dims[axis];
-    } else {
-      dims[rank] = tiles->iota_dims[axis];
-      begins[rank] = axis;
-      ++rank;
-    }
-    last = axis;
-  }
-  tiles->iota_rank = rank;
-  for (int32_t k = 0; k < rank; ++k) {
-    int32_t place = 0;
-    for (int32_t other = 0; other < rank; ++other) {
-      place += begins[other] < begins[k] ? 1 : 0;
-    }
-    tiles->iota_permutation[k] = place;
-    tiles->iota_dims[place] = dims[k];
-  }
-}
-
+/* Lists what iota gives for each cell; it repeats itself where there are more
+ * cells. */
 static void list_iota(const rlo_sharding_tiles *tiles, int64_t cells, int64_t *devices) {
   int64_t strides[RLO_SHARDING_MAX_IOTA_RANK];
   int64_t stride = 1;
@@ -182,6 +144,87 @@ static void list_iota(const rlo_sharding_tiles *tiles, int64_t cells, int64_t *d
     }
     devices[cell] = device;
   }
+}
+
+/* Writes the list of devices as iota, if it is one: with the fewest dimensions,
+ * which are the same for all ways to write the same order. */
+static void find_iota(rlo_sharding *sharding) {
+  rlo_sharding_tiles *tiles = &sharding->tiles;
+  const int64_t cells = sharding->num_devices;
+  int64_t extents[RLO_SHARDING_MAX_IOTA_RANK];
+  int64_t strides[RLO_SHARDING_MAX_IOTA_RANK];
+  int32_t rank = 0;
+  /* From the last dimension on, each as long as its stride goes on. */
+  for (int64_t block = 1; block < cells && rank < RLO_SHARDING_MAX_IOTA_RANK; ++rank) {
+    strides[rank] = tiles->devices[block];
+    extents[rank] = 1;
+    while (extents[rank] * block < cells &&
+           tiles->devices[extents[rank] * block] == extents[rank] * strides[rank]) {
+      ++extents[rank];
+    }
+    block *= extents[rank];
+    tiles->iota_dims[rank] = 1;
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    int32_t place = 0;
+    for (int32_t other = 0; other < rank; ++other) {
+      place += strides[other] > strides[k] ? 1 : 0;
+    }
+    tiles->iota_permutation[rank - 1 - k] = place;
+    tiles->iota_dims[place] = extents[k];
+  }
+  tiles->iota_rank = rank;
+  list_iota(tiles, cells, sharding->cells);
+  if (memcmp(tiles->devices, sharding->cells, (size_t)cells * sizeof *sharding->cells) != 0) {
+    tiles->iota_rank = 0;
+  } else if (cells == 1) {
+    tiles->iota_rank = 1;
+    tiles->iota_dims[0] = 1;
+    tiles->iota_permutation[0] = 0;
+  }
+}
+
+static int compare_devices(const void *left, const void *right) {
+  const int64_t a = *(const int64_t *)left;
+  const int64_t b = *(const int64_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+/* Brings subgroups into XLA's order, one of each kind, without those of one
+ * device; and the devices that hold copies into theirs. */
+static void order_subgroups(rlo_sharding *sharding) {
+  static const rlo_sharding_kind kinds[] = {RLO_SHARDING_MANUAL, RLO_SHARDING_UNREDUCED,
+                                            RLO_SHARDING_REPLICATED};
+  rlo_sharding_tiles *tiles = &sharding->tiles;
+  rlo_sharding_tiles old = *tiles;
+  int64_t size = 1;
+  int64_t count = 1;
+  int32_t place = 0;
+  old.iota_rank = old.num_subgroups;
+  tiles->num_subgroups = 0;
+  for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; ++n) {
+    count = 1;
+    for (int32_t k = 0; k < old.num_subgroups; ++k) {
+      if (old.subgroups[k].kind == kinds[n]) {
+        old.iota_dims[k] = old.subgroups[k].count;
+        old.iota_permutation[place++] = k;
+        count *= old.subgroups[k].count;
+      }
+    }
+    size *= count;
+    if (count > 1) {
+      tiles->subgroups[tiles->num_subgroups++] = (rlo_sharding_subgroup){kinds[n], count};
+    }
+  }
+  list_iota(&old, sharding->num_devices, sharding->cells);
+  for (int64_t cell = 0; cell < sharding->num_devices; ++cell) {
+    sharding->cells[cell] = sharding->devices[cell - cell % size + sharding->cells[cell]];
+  }
+  for (int64_t cell = 0; cell < sharding->num_devices; cell += count) {
+    qsort(&sharding->cells[cell], (size_t)count, sizeof *sharding->cells, compare_devices);
+  }
+  memcpy(sharding->devices, sharding->cells,
+         (size_t)sharding->num_devices * sizeof *sharding->cells);
 }
 
 /* Inverts the list of devices, which proves that each is there once. */
@@ -219,10 +262,15 @@ static rlo_status fill_tiled(rlo_sharding *sharding, const rlo_sharding_tiles *t
     return RLO_OUT_OF_MEMORY;
   }
   if (tiles->iota_rank > 0) {
-    canonicalize_iota(&sharding->tiles);
-    list_iota(&sharding->tiles, cells, devices);
+    list_iota(tiles, cells, devices);
   } else {
     memcpy(devices, tiles->devices, (size_t)cells * sizeof *devices);
+  }
+  if (tiles->num_subgroups > 0) {
+    order_subgroups(sharding);
+  }
+  if (tiles->iota_rank > 0 || cells == 1) {
+    find_iota(sharding);
   }
   return find_cells(sharding);
 }
@@ -237,10 +285,20 @@ rlo_status rlo_sharding_make_tiled(const rlo_sharding_tiles *tiles, rlo_sharding
   } else {
     RLO_REQUIRE_LIST(tiles->devices, cells);
   }
+  if (cells == 1 && tiles->num_subgroups == 1) {
+    return rlo_sharding_make(tiles->subgroups[0].kind, out_sharding);
+  }
   rlo_sharding *sharding;
   RLO_TRY(create(RLO_SHARDING_TILED, cells, &sharding));
   rlo_status status = fill_tiled(sharding, tiles);
   if (status != RLO_OK) {
+    rlo_sharding_release(sharding);
+    return status;
+  }
+  const rlo_sharding_subgroup *all = sharding->tiles.subgroups;
+  if (sharding->tiles.num_subgroups == 1 && all->count == cells) {
+    /* One tile, all of whose devices are of one kind. */
+    status = rlo_sharding_make(all->kind, out_sharding);
     rlo_sharding_release(sharding);
     return status;
   }

@@ -46,11 +46,11 @@ static const struct {
      "{devices=[2,1,4]<=[4,2]T(1,0)}"},
     {BYTES("\x08\x03\x1a\x02\x04\x02\x30\x01\x4a\x01\x08\x52\x01\x00"),
      "{devices=[4,2]<=[8] last_tile_dim_replicate}"},
-    {BYTES("\x08\x03\x1a\x03\x04\x01\x02\x42\x02\x06\x00\x4a\x01\x08\x52\x01"
+    {BYTES("\x08\x03\x1a\x03\x04\x02\x02\x42\x02\x06\x00\x4a\x01\x10\x52\x01"
            "\x00"),
-     "{devices=[4,1,2]<=[8] last_tile_dims={unreduced,replicated}}"},
-    {BYTES("\x08\x03\x1a\x01\x02\x42\x01\x04\x22\x02\x01\x00"),
-     "{devices=[2]1,0 last_tile_dims={manual}}"},
+     "{devices=[4,2,2]<=[16] last_tile_dims={unreduced, replicated}}"},
+    {BYTES("\x08\x03\x1a\x02\x02\x02\x42\x01\x04\x22\x04\x01\x00\x03\x02"),
+     "{devices=[2,2]1,0,3,2 last_tile_dims={manual}}"},
 };
 
 RLO_TABLE_TEST(test_proto_sharding__reads_and_writes, messages) {
@@ -96,6 +96,7 @@ static const struct {
     {BYTES("\x08\x03\x1a\x02\x04\x02\x42\x01\x00\x4a\x01\x08\x52\x01\x00"),
      "{devices=[4,2]<=[8] last_tile_dim_replicate}"},
     {BYTES("\x08\x03\x1a\x01\x08\x4a\x03\x02\x01\x04\x52\x03\x00\x01\x02"), "{devices=[8]<=[8]}"},
+    {BYTES("\x08\x03\x1a\x01\x01\x22\x01\x00"), "{devices=[1]<=[1]}"},
 };
 
 RLO_TABLE_TEST(test_proto_sharding__reads_what_others_write, variants) {
@@ -129,7 +130,6 @@ static const struct {
      "3 tile_assignment_devices"},
     {BYTES("\x08\x03\x1a\x01\x02\x22\x02\x00\x00"), RLO_INVALID_ARGUMENT, "same device"},
     {BYTES("\x08\x03\x1a\x01\x02\x22\x02\x00\x02"), RLO_INVALID_ARGUMENT, "names device 2"},
-    {BYTES("\x08\x03\x1a\x01\x01\x22\x01\x00"), RLO_INVALID_ARGUMENT, "one cell"},
     {BYTES("\x08\x03\x1a\x02\x02\x00\x22\x01\x00"), RLO_INVALID_ARGUMENT,
      "dimension 1 of the grid has 0 cells"},
     /* 2^32 * 2^32 cells. */

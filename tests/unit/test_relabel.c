@@ -262,7 +262,7 @@ static const struct {
     {"{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}",
      4,
      {3, 2, 1, 0},
-     "{devices=[2,2]3,1,2,0 last_tile_dim_replicate}"},
+     "{devices=[2,2]1,3,0,2 last_tile_dim_replicate}"},
     {"{devices=[2,2]<=[4]}", 4, {0, 1, 2, 3}, "{devices=[2,2]<=[4]}"},
     {"{boxes=[0:1][1:3][3:8]}", 3, {1, 2, 0}, "{boxes=[3:8][0:1][1:3]}"},
     {"{maximal device=1}", 4, {0, 3, 2, 1}, "{maximal device=3}"},
