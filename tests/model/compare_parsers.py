@@ -82,9 +82,9 @@ class Library:
         status = self.c.rlo_npy_parse(raw, len(raw), -1, self.header)
         if status != 0:
             return status, None
-        # The last members, of which two are bools.
+        # The last members, of which two are bools, before a text of 32 bytes.
         offset, is_swapped, is_unknown = struct.unpack_from(
-            "q??", self.header, size - 16)
+            "q??", self.header, size - 48)
         text = self.format(ctypes.addressof(self.header) + 8)
         return 0, (text, offset, is_swapped, is_unknown)
 
@@ -272,27 +272,40 @@ def read_by_numpy(raw):
 
 
 NUMPY_NAMES = {"b1": "pred", "f2": "f16", "f4": "f32", "f8": "f64", "c8": "c64",
-               "c16": "c128", "V1": "u8", "V2": "u16"}
+               "c16": "c128"}
 NUMPY_NAMES.update({kind[0] + str(size): kind + str(8 * size)
                     for kind, size in (("u", 1), ("u", 2), ("u", 4), ("u", 8))})
 NUMPY_NAMES.update({"i" + str(size): "s" + str(8 * size) for size in (1, 2, 4, 8)})
 
 
+def bytes_alone(dtype):
+    """The type of integers that stands for a type of NumPy's that the library
+    lacks, and how many of them are an element."""
+    unit = 4 if dtype.kind == "U" else (
+        dtype.itemsize if dtype.itemsize in (1, 2, 4, 8) else 1)
+    return "u%d" % (8 * unit), dtype.itemsize // unit
+
+
 def expected_header(found):
     """What the library should make of NumPy's; None: it may refuse that."""
     dims, is_fortran, dtype, offset = found
-    name = NUMPY_NAMES.get(dtype.str[1:])
-    if (name is None or dtype.names is not None or len(dims) > 32
+    name, count = NUMPY_NAMES.get(dtype.str[1:]), 1
+    is_unknown = name is None
+    if is_unknown:
+        name, count = bytes_alone(dtype)
+    if (dtype.hasobject or dtype.itemsize == 0 or len(dims) > 32 - (count > 1)
             or any(type(size) is not int or not 0 <= size <= LARGEST
                    for size in dims)
-            or math.prod(dims) * 128 > LARGEST):
+            or math.prod(dims) * 128 * count > LARGEST):
         return None
-    order = range(len(dims)) if is_fortran else reversed(range(len(dims)))
+    order = list(range(len(dims)) if is_fortran else reversed(range(len(dims))))
+    if count > 1:
+        order, dims = [len(dims)] + order, (*dims, count)
     text = "%s[%s]" % (name, ",".join(map(str, dims)))
     shape = model.parse(text + "{%s}" % ",".join(map(str, order))
                         if dims else text)
     is_swapped = dtype.str[0] == (">" if sys.byteorder == "little" else "<")
-    return shape, offset, is_swapped, dtype.kind == "V"
+    return shape, offset, is_swapped, is_unknown
 
 
 def compare_headers(library, count, seed):
