@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memfd_create is no part of POSIX 2008. */
-#define _GNU_SOURCE
 #include "service/journal.h"
 
-#include "memory_file.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "fuzz.h"
 
 enum {
   WORD_BYTES = 8,
@@ -70,12 +72,28 @@ static void add_box(const char *path, const rlo__journal_subject *job, rlo__jour
   rlo_storage_release(dst);
 }
 
+static char file_path[] = "/tmp/relayout-fuzz-journal-XXXXXX";
+
+static void remove_file(void) {
+  (void)unlink(file_path);
+}
+
+/* A journal is a file with a name, and one name only: memory has none. */
+static void write_file(const uint8_t *data, size_t size) {
+  static int fd = -1;
+  if (fd < 0) {
+    fd = mkstemp(file_path);
+    (void)atexit(remove_file);
+  }
+  FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+}
+
 static void check(const uint8_t *data, size_t size) {
-  memory_file memory = memory_file_make(data, size);
+  write_file(data, size);
   rlo__journal *journal = NULL;
   rlo__journal *seen = NULL;
-  rlo_status status = rlo__journal_open(memory.path, true, &journal);
-  FUZZ_CHECK(rlo__journal_open(memory.path, false, &seen) == status);
+  rlo_status status = rlo__journal_open(file_path, true, &journal);
+  FUZZ_CHECK(rlo__journal_open(file_path, false, &seen) == status);
   rlo__journal_release(seen);
   FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS || status == RLO_UNSUPPORTED);
   if (status == RLO_OK) {
@@ -85,12 +103,11 @@ static void check(const uint8_t *data, size_t size) {
     FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS);
     if (status == RLO_OK) {
       FUZZ_CHECK((size - HEADER_BYTES) / RECORD_BYTES * 64 >= (size_t)count_durable(journal));
-      add_box(memory.path, &job, journal);
+      add_box(file_path, &job, journal);
     } else {
       rlo__journal_release(journal);
     }
   }
-  memory_file_close(&memory);
 }
 
 /* The journal of a job, as it is, and with the checksums and settings that it
