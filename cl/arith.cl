@@ -276,7 +276,8 @@ static inline rlo_bits rlo_to_int(rlo_floats value, int bits, int is_signed) {
 
 #if RLO_COMPUTE == 0
 #if RLO_DST_BITS > 32 || RLO_SRC_CLASS == 1 && RLO_DST_BITS > 32 || \
-    RLO_DST_CLASS == 1 || RLO_HAS_STEP(3)
+    RLO_DST_CLASS == 1 || RLO_HAS_STEP(3) || RLO_HAS_STEP(6) ||         \
+    RLO_HAS_STEP(7) || RLO_HAS_STEP(8)
 typedef RLO_MANY(ulong) rlo_t;
 typedef ulong rlo_lane;
 #define RLO_TO_T(x) RLO_TO(ulong, x)
@@ -338,6 +339,7 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 #else
 #define RLO_BELOW(a, b) (RLO_MANY(as_int)(a) < RLO_MANY(as_int)(b))
 #endif
+#define RLO_ABS(x) RLO_CHOOSE(RLO_BELOW(x, (rlo_t)(0)), (rlo_t)(0) - (x), x)
 
 #else
 
@@ -355,9 +357,12 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 #if RLO_COMPUTE == 1
 #define RLO_REAL(x)      RLO_TO(float, x)
 #define RLO_NUMBER(bits) ((rlo_t)(as_float((uint)(bits))))
+#define RLO_ABS(x)       RLO_MANY(as_float)(RLO_MANY(as_uint)(x) & 0x7fffffffu)
 #else
 #define RLO_REAL(x)      RLO_TO(double, x)
 #define RLO_NUMBER(bits) ((rlo_t)(as_double(bits)))
+#define RLO_ABS(x) \
+  RLO_MANY(as_double)(RLO_MANY(as_ulong)(x) & 0x7fffffffffffffffUL)
 #endif
 
 /* An integer's low bits with its sign, as a signed number where it has one. */
@@ -557,6 +562,33 @@ static inline rlo_t rlo_step(int op,
     }
     case 4:
       return operand * value;
+    case 5:
+      return cell * value;
+    case 6: {
+      const rlo_t equal = RLO_NUMBER(number1);
+      const rlo_t below = RLO_NUMBER(number0);
+      value = RLO_CHOOSE(
+          RLO_BELOW(cell, value),
+          below,
+          RLO_CHOOSE(cell == value, equal, (rlo_t)(0)));
+      return value;
+    }
+    case 7:
+      return RLO_ABS(value);
+    case 8: {
+      const rlo_t other = RLO_NUMBER(number0);
+      const rlo_t is_above =
+          RLO_CHOOSE(RLO_BELOW((rlo_t)(0), value), (rlo_t)(1), other);
+      return RLO_CHOOSE(value == value, is_above, value);
+    }
+#if RLO_HAS_STEP(9)
+    case 9:
+      return exp(value);
+#endif
+#if RLO_HAS_STEP(10)
+    case 10:
+      return tanh(value);
+#endif
     default:
       return value;
   }

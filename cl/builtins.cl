@@ -48,6 +48,16 @@ RLO_OF_INTEGER(ulong, ulong)
 uint16 RLO_PURE abs(int16);
 ulong16 RLO_PURE abs(long16);
 
+#define RLO_OF_FLOAT(type)  \
+  type RLO_PURE exp(type);  \
+  type RLO_PURE tanh(type);
+RLO_OF_FLOAT(float)
+RLO_OF_FLOAT(float16)
+#ifdef cl_khr_fp64
+RLO_OF_FLOAT(double)
+RLO_OF_FLOAT(double16)
+#endif
+
 uchar8 RLO_LOADING vload8(size_t, __global const uchar *);
 void __attribute__((overloadable)) vstore8(uchar8, size_t, __global uchar *);
 

@@ -77,7 +77,7 @@ int main(void) {
   config.backend_name = RLO_BACKEND_NAME_HOST;
   config.attributes = specs;
   config.num_attributes = 1;
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = run_center;
   int is_right = rlo_engine_create(NULL, &engine) == RLO_OK &&
                  rlo_kernel_register(engine, &config, 0, NULL) == RLO_OK &&

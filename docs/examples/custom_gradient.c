@@ -33,7 +33,7 @@ static rlo_status product_gradient(rlo_gradient_call *call, void *payload) {
 static rlo_status register_product_gradient(rlo_engine *engine) {
   static const char *const saved[] = {"a", "b"};
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  config.kernel_name = "Multiply";
+  config.kernel_name = "Product";
   config.saved_names = saved;
   config.num_saved_names = 2;
   config.run = product_gradient;

@@ -20,10 +20,10 @@ static rlo_status infer(const rlo_shape *const *inputs, int32_t num_inputs,
   }
   if (!rlo_shape_equal(inputs[0], &plain) || !rlo_shape_equal(inputs[1], &plain)) {
     return rlo_error_set(RLO_INVALID_ARGUMENT,
-                         "Multiply takes two row-major arrays of f32, of the "
+                         "Product takes two row-major arrays of f32, of the "
                          "same dimensions");
   }
-  return rlo_infer_like_input(inputs, num_inputs, attributes, out_shapes, capacity, out_count,
+  return rlo_infer_elementwise(inputs, num_inputs, attributes, out_shapes, capacity, out_count,
                               payload);
 }
 
@@ -86,7 +86,7 @@ static rlo_source_kernel on_opencl = {
 rlo_status example_multiply_register(rlo_engine *engine) {
   static const char *const names[] = {"a", "b"};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
-  config.kernel_name = "Multiply";
+  config.kernel_name = "Product";
   config.min_inputs = 2;
   config.max_inputs = 2;
   config.input_names = names;
@@ -123,7 +123,7 @@ rlo_status example_multiply(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y) {
     status = row_major(b, &inputs[1]);
   }
   if (status == RLO_OK) {
-    status = rlo_run_kernel(rlo_tensor_engine(a), "Multiply", inputs, 2, NULL, out_y, 1, NULL);
+    status = rlo_run_kernel(rlo_tensor_engine(a), "Product", inputs, 2, NULL, out_y, 1, NULL);
   }
   rlo_tensor_release(inputs[0]);
   rlo_tensor_release(inputs[1]);

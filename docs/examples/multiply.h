@@ -12,7 +12,7 @@
  * live.
  */
 
-/** Register "Multiply" for "host" and "opencl". */
+/** Register "Product" for "host" and "opencl". */
 rlo_status example_multiply_register(rlo_engine *engine);
 
 /** y = a * b, element by element: f32, of the same dimensions, in any layout.

@@ -14,7 +14,7 @@
 #include <relayout/xla/layout_util.h>
 #include <stdio.h>
 
-/* The kernel "Multiply", y = a * b, of row-major arrays of f32. */
+/* The kernel "Product", y = a * b, of row-major arrays of f32. */
 static const char *const input_names[] = {"a", "b"};
 
 /* Infers the shape of the result: an array like a, if b is like a. */
@@ -25,10 +25,10 @@ static rlo_status infer(const rlo_shape *const *inputs, int32_t num_inputs,
   if (a->dtype != RLO_DTYPE_F32 || !rlo_layout_is_row_major(&a->layout, a->rank) ||
       !rlo_shape_equal(a, inputs[1])) {
     return rlo_error_set(RLO_INVALID_ARGUMENT,
-                         "Multiply takes two row-major arrays of f32 of the "
+                         "Product takes two row-major arrays of f32 of the "
                          "same dimensions");
   }
-  return rlo_infer_like_input(inputs, num_inputs, attributes, out_shapes, capacity, out_count,
+  return rlo_infer_elementwise(inputs, num_inputs, attributes, out_shapes, capacity, out_count,
                               payload);
 }
 
@@ -88,7 +88,7 @@ static rlo_status multiply_gradient(rlo_gradient_call *call, void *payload) {
     if (status == RLO_OK) {
       const rlo_named_tensor inputs[] = {{"a", call->dys[0]}, {"b", other}};
       status =
-          rlo_run_kernel_named(call->engine, "Multiply", inputs, 2, NULL, &call->dxs[n], 1, NULL);
+          rlo_run_kernel_named(call->engine, "Product", inputs, 2, NULL, &call->dxs[n], 1, NULL);
     }
   }
   return status;
@@ -97,7 +97,7 @@ static rlo_status multiply_gradient(rlo_gradient_call *call, void *payload) {
 static rlo_status register_multiply(rlo_engine *engine) {
   rlo_kernel_config kernel = RLO_KERNEL_CONFIG_INIT;
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
-  kernel.kernel_name = "Multiply";
+  kernel.kernel_name = "Product";
   kernel.min_inputs = 2;
   kernel.max_inputs = 2;
   kernel.input_names = input_names;
@@ -113,7 +113,7 @@ static rlo_status register_multiply(rlo_engine *engine) {
     status = rlo_kernel_register(engine, &kernel, 0, NULL);
   }
   if (status == RLO_OK) {
-    gradient.kernel_name = "Multiply";
+    gradient.kernel_name = "Product";
     gradient.saved_names = input_names;
     gradient.num_saved_names = 2;
     gradient.run = multiply_gradient;
@@ -129,7 +129,7 @@ static rlo_status energy(rlo_engine *engine, rlo_tensor *const *xs, int32_t coun
   rlo_tensor *squares = NULL;
   (void)count;
   (void)payload;
-  rlo_status status = rlo_run_kernel_named(engine, "Multiply", inputs, 2, NULL, &squares, 1, NULL);
+  rlo_status status = rlo_run_kernel_named(engine, "Product", inputs, 2, NULL, &squares, 1, NULL);
   if (status == RLO_OK) {
     status = rlo_op_sum(squares, NULL, 0, false, out_y);
   }

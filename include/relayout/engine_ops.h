@@ -131,6 +131,42 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_sum(rlo_tensor *x, const int64_t *dims, 
 RLO_API RLO_NODISCARD rlo_status rlo_op_add_n(rlo_tensor *const *xs, int32_t count,
                                               rlo_tensor **out_y);
 
+/*
+ * Element by element, on tensors of one type and of the same dimensions, in any
+ * layout: nothing is broadcast (rlo_op_broadcast_to) or converted
+ * (rlo_op_cast). Computed as rlo_arithmetic says, integers modulo their width;
+ * RLO_UNSUPPORTED for complex numbers and, but for rlo_op_multiply, for u64.
+ */
+
+/** Multiply: a * b. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_multiply(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y);
+
+/** Abs: x without its sign. Its gradient at 0 is -dy, as in TensorFlow.js. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_abs(rlo_tensor *x, rlo_tensor **out_y);
+
+/** Step: 1 where x is above 0, else alpha; a NaN stays.
+ *  @param alpha  finite; between integers a whole number. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_step(rlo_tensor *x, double alpha, rlo_tensor **out_y);
+
+/** Exp and Tanh, of floats: the nearest number on the host up to f32; on a
+ *  device within 3 and 5 units of the last place of the type that is computed
+ *  in (f32, or f64 for f64), as OpenCL has it. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_exp(rlo_tensor *x, rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_tanh(rlo_tensor *x, rlo_tensor **out_y);
+
+/** Less, LessEqual, Greater, GreaterEqual or Equal: a pred, whether `a` is that
+ *  compared with `b`; false where one is a NaN. The kernels give 1 and 0 in the
+ *  type of a and b, and this makes a pred of them by Cast.
+ *  @param kernel_name  RLO_KERNEL_NAME_GREATER, for example. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_compare(rlo_tensor *a, const char *kernel_name,
+                                                rlo_tensor *b, rlo_tensor **out_y);
+
+/** Select: t where the condition is true, else e, bit for bit, of any type.
+ *  @param condition  pred, with their dimensions. The kernel takes s32 or s64, 0
+ *                    for e and 1 for t. */
+RLO_API RLO_NODISCARD rlo_status rlo_op_where(rlo_tensor *condition, rlo_tensor *t, rlo_tensor *e,
+                                              rlo_tensor **out_y);
+
 /**
  * GatherV2: the slices of x that the indices name (rlo_chain_gather).
  * @param indices  s32 or s64; where one names nothing, the slice is 0.

@@ -219,13 +219,15 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call, int32_
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call, int32_t n,
                                                              void **out_data);
 
-/** An rlo_infer_fn: one result of the type and dimensions of input 0,
- *  row-major. The payload is not used. */
-RLO_API RLO_NODISCARD rlo_status rlo_infer_like_input(const rlo_shape *const *inputs,
-                                                      int32_t num_inputs,
-                                                      const rlo_attributes *attributes,
-                                                      rlo_shape *out_shapes, int32_t capacity,
-                                                      int32_t *out_count, void *payload);
+/** An rlo_infer_fn: one result of the type and dimensions of the inputs,
+ *  row-major. The payload is not used.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT for inputs of several types or
+ *          dimensions, or none. */
+RLO_API RLO_NODISCARD rlo_status rlo_infer_elementwise(const rlo_shape *const *inputs,
+                                                       int32_t num_inputs,
+                                                       const rlo_attributes *attributes,
+                                                       rlo_shape *out_shapes, int32_t capacity,
+                                                       int32_t *out_count, void *payload);
 
 RLO_END_DECLS
 

@@ -43,6 +43,17 @@
 #define RLO_KERNEL_NAME_RESCALE              "Rescale"
 #define RLO_KERNEL_NAME_GATHER_V2            "GatherV2"
 #define RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM "UnsortedSegmentSum"
+#define RLO_KERNEL_NAME_MULTIPLY             "Multiply"
+#define RLO_KERNEL_NAME_LESS                 "Less"
+#define RLO_KERNEL_NAME_LESS_EQUAL           "LessEqual"
+#define RLO_KERNEL_NAME_GREATER              "Greater"
+#define RLO_KERNEL_NAME_GREATER_EQUAL        "GreaterEqual"
+#define RLO_KERNEL_NAME_EQUAL                "Equal"
+#define RLO_KERNEL_NAME_ABS                  "Abs"
+#define RLO_KERNEL_NAME_STEP                 "Step"
+#define RLO_KERNEL_NAME_EXP                  "Exp"
+#define RLO_KERNEL_NAME_TANH                 "Tanh"
+#define RLO_KERNEL_NAME_SELECT               "Select"
 #define RLO_KERNEL_NAME_MOVE_ADJOINT         "MoveAdjoint"
 
 #endif

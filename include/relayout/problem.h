@@ -29,10 +29,25 @@ typedef enum rlo_element_op {
   /** v = operand * v. The operand is the number of the third memory at the
    *  position of the problem's RLO_TERM_OPERAND: of T where that is f32 or f64,
    *  else a signed integer. Complex numbers are scaled part by part. */
-  RLO_ELEMENT_SCALE_BY = 4
+  RLO_ELEMENT_SCALE_BY = 4,
+  /** v = cell * v, where the cell still has its old contents. */
+  RLO_ELEMENT_MULTIPLY = 5,
+  /** v = numbers[0] where the cell is below v, numbers[1] where they are equal,
+   *  else 0, as where one is a NaN. */
+  RLO_ELEMENT_COMPARE = 6,
+  /** v without its sign; the smallest integer stays. */
+  RLO_ELEMENT_ABS = 7,
+  /** v = 1 where v is above 0, else numbers[0]; a NaN stays. */
+  RLO_ELEMENT_STEP = 8,
+  /** The exponential and the hyperbolic tangent of v, of floats only. The host
+   *  computes them by its C library in f64 and rounds, a device by OpenCL's exp
+   *  and tanh: within 3 and 5 units of the last place of T of the true value. */
+  RLO_ELEMENT_EXP = 9,
+  RLO_ELEMENT_TANH = 10
 } rlo_element_op;
 
-/** An element-wise step, and its constants. */
+/** An element-wise step, and its constants. MULTIPLY and all that follow it take
+ *  no complex numbers; COMPARE, ABS and STEP take integers as CLAMP does. */
 typedef struct rlo_element_step {
   rlo_element_op op;
   double numbers[2];

@@ -94,11 +94,12 @@ static const char *choose_place(const rlo__stream *stream) {
  */
 static bool is_repeatable(const rlo__stream *stream, const rlo__stream_job *job) {
   const rlo_arithmetic *a = &job->problem->arithmetic;
-  bool adds = false;
+  bool reads = false;
   for (int32_t s = 0; s < a->num_steps; ++s) {
-    adds |= a->steps[s].op == RLO_ELEMENT_ACCUMULATE;
+    reads |= a->steps[s].op == RLO_ELEMENT_ACCUMULATE || a->steps[s].op == RLO_ELEMENT_MULTIPLY ||
+             a->steps[s].op == RLO_ELEMENT_COMPARE;
   }
-  return !adds && job->source < stream->num_sources;
+  return !reads && job->source < stream->num_sources;
 }
 
 int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output, int32_t end) {

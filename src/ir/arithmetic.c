@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/arithmetic.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -265,14 +266,42 @@ static rlo__number multiply(rlo__compute compute, rlo__number a, rlo__number b) 
   return a;
 }
 
-static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
+static rlo__number number_of(rlo__compute compute, double value) {
   rlo__number number;
   if (compute == RLO__COMPUTE_INTEGER) {
-    number.integer = (uint64_t)rlo__element_integer(factor);
+    number.integer = (uint64_t)rlo__element_integer(value);
   } else {
-    number.real = round_real(compute, factor);
+    number.real = round_real(compute, value);
   }
-  return multiply(compute, number, a);
+  return number;
+}
+
+static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
+  return multiply(compute, number_of(compute, factor), a);
+}
+
+/* False for a NaN, as is is_equal. */
+static bool is_below(rlo__compute compute, rlo__number a, rlo__number b) {
+  return compute == RLO__COMPUTE_INTEGER ? (int64_t)a.integer < (int64_t)b.integer
+                                         : a.real < b.real;
+}
+
+static bool is_equal(rlo__compute compute, rlo__number a, rlo__number b) {
+  return compute == RLO__COMPUTE_INTEGER ? a.integer == b.integer
+                                         : rlo__factor_equal(a.real, b.real);
+}
+
+static rlo__number compare(rlo__compute compute, const double results[2], rlo__number cell,
+                           rlo__number a) {
+  return number_of(compute, is_below(compute, cell, a)   ? results[0]
+                            : is_equal(compute, cell, a) ? results[1]
+                                                         : 0.0);
+}
+
+/* The sum makes +0 of -0. */
+static rlo__number absolute(rlo__compute compute, rlo__number a) {
+  const rlo__number zero = {0};
+  return add(compute, zero, is_below(compute, a, zero) ? scale(compute, -1.0, a) : a);
 }
 
 static rlo__number clamp(rlo__compute compute, const double bounds[2], rlo__number a) {
@@ -301,6 +330,21 @@ static rlo__number apply(rlo__compute compute, const rlo_element_step *step, rlo
       return clamp(compute, step->numbers, value);
     case RLO_ELEMENT_SCALE_BY:
       return multiply(compute, operand, value);
+    case RLO_ELEMENT_MULTIPLY:
+      return multiply(compute, cell, value);
+    case RLO_ELEMENT_COMPARE:
+      return compare(compute, step->numbers, cell, value);
+    case RLO_ELEMENT_ABS:
+      return absolute(compute, value);
+    case RLO_ELEMENT_STEP:
+      return !is_equal(compute, value, value)
+                 ? value
+                 : number_of(compute,
+                             is_below(compute, (rlo__number){0}, value) ? 1.0 : step->numbers[0]);
+    case RLO_ELEMENT_EXP:
+      return number_of(compute, exp(value.real));
+    case RLO_ELEMENT_TANH:
+      return number_of(compute, tanh(value.real));
   }
   return value;
 }

@@ -12,16 +12,46 @@ static const rlo__element_info elements[] = {
                            .adjoint = RLO__ADJOINT_REPEATS},
     [RLO_ELEMENT_ACCUMULATE] = {.name = "added",
                                 .numbers = {"beta"},
-                                .adjoint = RLO__ADJOINT_DROPS},
+                                .adjoint = RLO__ADJOINT_DROPS,
+                                .reads_cell = true},
     [RLO_ELEMENT_CLAMP] = {.name = "clamped",
                            .numbers = {"low", "high"},
                            .idle = (double)NAN,
                            .adjoint = RLO__ADJOINT_NONE,
+                           .domain = RLO__DOMAIN_ORDERED,
                            .is_bound = true},
     [RLO_ELEMENT_SCALE_BY] = {.name = "scaled by an operand",
                               .idle = (double)NAN,
                               .adjoint = RLO__ADJOINT_REPEATS,
                               .has_operand = true},
+    [RLO_ELEMENT_MULTIPLY] = {.name = "multiplied",
+                              .idle = (double)NAN,
+                              .adjoint = RLO__ADJOINT_NONE,
+                              .domain = RLO__DOMAIN_REAL,
+                              .reads_cell = true},
+    [RLO_ELEMENT_COMPARE] = {.name = "compared",
+                             .numbers = {"below", "equal"},
+                             .idle = (double)NAN,
+                             .adjoint = RLO__ADJOINT_NONE,
+                             .domain = RLO__DOMAIN_ORDERED,
+                             .reads_cell = true},
+    [RLO_ELEMENT_ABS] = {.name = "made absolute",
+                         .idle = (double)NAN,
+                         .adjoint = RLO__ADJOINT_NONE,
+                         .domain = RLO__DOMAIN_ORDERED},
+    [RLO_ELEMENT_STEP] = {.name = "made a step",
+                          .numbers = {"alpha"},
+                          .idle = (double)NAN,
+                          .adjoint = RLO__ADJOINT_NONE,
+                          .domain = RLO__DOMAIN_ORDERED},
+    [RLO_ELEMENT_EXP] = {.name = "made an exponential",
+                         .idle = (double)NAN,
+                         .adjoint = RLO__ADJOINT_NONE,
+                         .domain = RLO__DOMAIN_FLOAT},
+    [RLO_ELEMENT_TANH] = {.name = "made a hyperbolic tangent",
+                          .idle = (double)NAN,
+                          .adjoint = RLO__ADJOINT_NONE,
+                          .domain = RLO__DOMAIN_FLOAT},
 };
 
 const rlo__element_info *rlo__element_info_of(rlo_element_op op) {
@@ -66,11 +96,6 @@ static int32_t find_step(const rlo_arithmetic *a, rlo_element_op op) {
     }
   }
   return -1;
-}
-
-double rlo__arithmetic_factor(const rlo_arithmetic *a, rlo_element_op op, double otherwise) {
-  int32_t s = find_step(a, op);
-  return s >= 0 ? a->steps[s].numbers[0] : otherwise;
 }
 
 void rlo__arithmetic_append(rlo_arithmetic *a, rlo_element_op op, double number) {

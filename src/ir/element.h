@@ -22,6 +22,16 @@ typedef enum rlo__element_adjoint {
   RLO__ADJOINT_NONE
 } rlo__element_adjoint;
 
+/** The values that a step takes. */
+typedef enum rlo__element_domain {
+  RLO__DOMAIN_ANY,
+  /** No complex numbers. */
+  RLO__DOMAIN_REAL,
+  /** Those that have an order: between integers no u64 either. */
+  RLO__DOMAIN_ORDERED,
+  RLO__DOMAIN_FLOAT
+} rlo__element_domain;
+
 /** The facts of an operation of a step. */
 typedef struct rlo__element_info {
   /** The value that it makes: "scaled". */
@@ -31,9 +41,12 @@ typedef struct rlo__element_info {
   /** The first number with which it changes nothing; NaN for none. */
   double idle;
   rlo__element_adjoint adjoint;
-  /** True if the numbers bound a value: they may be infinite, the first is not
-   *  above the second, and the values have an order. */
+  rlo__element_domain domain;
+  /** True if the numbers bound a value: they may be infinite, and the first is
+   *  not above the second. */
   bool is_bound;
+  /** True if it takes the old contents of the cell. */
+  bool reads_cell;
   /** True if it takes an operand. */
   bool has_operand;
 } rlo__element_info;
@@ -46,11 +59,6 @@ int64_t rlo__element_integer(double number);
 
 /** Tells if a step of a known operation changes nothing. */
 bool rlo__element_is_idle(const rlo_element_step *step);
-
-/** The first number of the step with an operation, or `otherwise`, if the list
- *  has none. */
-double rlo__arithmetic_factor(const rlo_arithmetic *arithmetic, rlo_element_op op,
-                              double otherwise);
 
 /** Removes the steps that change nothing, and makes 0 of -0 and of the numbers
  *  that a step does not have. The operations are known. */

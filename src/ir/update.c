@@ -60,9 +60,13 @@ int32_t rlo__problem_operand_term(const rlo_problem *problem) {
 }
 
 bool rlo__problem_reads_cells(const rlo_problem *problem) {
-  return problem->update == RLO_UPDATE_COMBINE &&
-         !rlo__factor_equal(
-             rlo__arithmetic_factor(&problem->arithmetic, RLO_ELEMENT_ACCUMULATE, 0.0), 0.0);
+  const rlo_arithmetic *a = &problem->arithmetic;
+  bool reads = false;
+  for (int32_t s = 0; s < a->num_steps && problem->update == RLO_UPDATE_COMBINE; ++s) {
+    const rlo__element_info *info = rlo__element_info_of(a->steps[s].op);
+    reads = reads || (info != NULL && info->reads_cell && !rlo__element_is_idle(&a->steps[s]));
+  }
+  return reads;
 }
 
 bool rlo__problem_is_conversion(const rlo_problem *problem) {

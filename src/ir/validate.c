@@ -46,17 +46,26 @@ static rlo_status check_type(const char *side, rlo_dtype dtype, int32_t bits) {
   return RLO_OK;
 }
 
-static rlo_status check_bounds(const rlo_arithmetic *a, const rlo_element_step *step,
+static rlo_status check_domain(const rlo_arithmetic *a, const rlo__element_info *info,
                                bool is_whole) {
   const rlo_dtype dtypes[] = {a->src_type, a->dst_type};
   for (int32_t n = 0; n < 2; ++n) {
-    if (rlo_dtype_is_complex(dtypes[n]) || (is_whole && dtypes[n] == RLO_DTYPE_U64)) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "numbers of type %s are not clamped; integers compare as "
-                      "signed numbers of 64 bits, complex numbers not at all",
-                      rlo_dtype_name(dtypes[n]));
+    bool is_complex = info->domain != RLO__DOMAIN_ANY && rlo_dtype_is_complex(dtypes[n]);
+    bool is_unordered =
+        info->domain == RLO__DOMAIN_ORDERED && is_whole && dtypes[n] == RLO_DTYPE_U64;
+    if (is_complex || is_unordered || (info->domain == RLO__DOMAIN_FLOAT && is_whole)) {
+      return RLO_FAIL(RLO_UNSUPPORTED, "numbers of type %s are not %s; %s",
+                      rlo_dtype_name(dtypes[n]), info->name,
+                      info->domain == RLO__DOMAIN_FLOAT  ? "real floats are"
+                      : info->domain == RLO__DOMAIN_REAL ? "complex numbers are scaled only"
+                                                         : "integers compare as signed numbers of "
+                                                           "64 bits, complex numbers not at all");
     }
   }
+  return RLO_OK;
+}
+
+static rlo_status check_bounds(const rlo_element_step *step) {
   if (step->numbers[0] > step->numbers[1]) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a value is clamped to [%g, %g], which is empty",
                     step->numbers[0], step->numbers[1]);
@@ -85,8 +94,9 @@ static rlo_status check_steps(const rlo_arithmetic *a) {
                         info->name, other, s);
       }
     }
+    RLO_TRY(check_domain(a, info, is_whole));
     if (info->is_bound) {
-      RLO_TRY(check_bounds(a, step, is_whole));
+      RLO_TRY(check_bounds(step));
     }
     for (int32_t n = 0; n < 2 && info->numbers[n] != NULL; ++n) {
       if (!(info->is_bound && isinf(step->numbers[n]))) {

@@ -79,6 +79,17 @@ CASES = {
                            [np.stack([X[1], 0 * X[0], 0 * X[0],
                                       X[0] + X[2]])]),
     "AddN": ([], [X, Y, X], [X + Y + X]),
+    "Multiply": ([], [X, Y], [X * Y]),
+    "Less": ([], [X, Y], [(X < Y).astype(X.dtype)]),
+    "LessEqual": ([], [X, Y], [(X <= Y).astype(X.dtype)]),
+    "Greater": ([], [X, Y], [(X > Y).astype(X.dtype)]),
+    "GreaterEqual": ([], [X, Y], [(X >= Y).astype(X.dtype)]),
+    "Equal": ([], [X, Y], [(X == Y).astype(X.dtype)]),
+    "Abs": ([], [-X], [X]),
+    "Step": (["alpha=-2"], [X], [np.where(X > 0, 1, -2).astype(X.dtype)]),
+    "Exp": ([], [0 * X], [0 * X + 1]),
+    "Tanh": ([], [0 * X], [0 * X]),
+    "Select": ([], [X, Y, (X > 5).astype("i4")], [np.where(X > 5, Y, X)]),
 }
 
 

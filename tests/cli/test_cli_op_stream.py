@@ -43,6 +43,17 @@ MOVES = {
     "Cast": (["dtype=f16"], "A"),
     "Rescale": (["factor=2"], "A"),
     "AddN": ([], "A B"),
+    "Multiply": ([], "A B"),
+    "Less": ([], "A B"),
+    "LessEqual": ([], "A A"),
+    "Greater": ([], "A B"),
+    "GreaterEqual": ([], "B A"),
+    "Equal": ([], "A A"),
+    "Abs": ([], "F"),
+    "Step": (["alpha=2"], "F"),
+    "Exp": ([], "F"),
+    "Tanh": ([], "F"),
+    "Select": ([], "COLUMN COLUMN2 MASK"),
     "Sum": (["dims=0"], "A"),
     # Any row may be needed, so that each piece has the whole of A.
     "GatherV2": (["axis=0"], "A ROWS", "4MiB"),
@@ -63,8 +74,9 @@ REFUSED = {
 
 FILES = {"A": ("<u4", (600, 700)), "B": ("<u4", (600, 700)),
          "C": ("<u4", (600, 30)), "IMAGE": ("<u4", (4, 60, 80, 20)),
-         "VALUE": ("<u4", ())}
-INDICES = {"ROWS": (900, 600), "IDS": (600, 350)}
+         "VALUE": ("<u4", ()), "F": ("<f4", (600, 700)),
+         "COLUMN": ("<u4", (200000,)), "COLUMN2": ("<u4", (200000,))}
+INDICES = {"ROWS": (900, 600), "IDS": (600, 350), "MASK": (200000, 2)}
 NUM_RESULTS = {"SplitV": 3, "Unpack": 4}
 
 

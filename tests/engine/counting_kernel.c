@@ -39,7 +39,7 @@ rlo_kernel_config config_of(const char *kernel, const char *backend, counted_ker
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = kernel;
   config.backend_name = backend;
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = scale;
   config.setup = count_setup;
   config.dispose = count_disposal;

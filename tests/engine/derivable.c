@@ -30,7 +30,7 @@ static rlo_status run_multiply(rlo_kernel_call *call, void *payload) {
 
 rlo_status multiply(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y) {
   rlo_tensor *const inputs[] = {a, b};
-  return rlo_run_kernel(engine, "Multiply", inputs, 2, NULL, out_y, 1, NULL);
+  return rlo_run_kernel(engine, "Product", inputs, 2, NULL, out_y, 1, NULL);
 }
 
 static rlo_status gradient_of_multiply(rlo_gradient_call *call, void *payload) {
@@ -46,18 +46,18 @@ static rlo_status gradient_of_multiply(rlo_gradient_call *call, void *payload) {
 
 void register_multiply_kernel(void) {
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
-  config.kernel_name = "Multiply";
+  config.kernel_name = "Product";
   config.backend_name = "host";
   config.min_inputs = 2;
   config.max_inputs = 2;
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = run_multiply;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
 }
 
 rlo_gradient_config multiply_config(void) {
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  config.kernel_name = "Multiply";
+  config.kernel_name = "Product";
   config.saved_inputs = 3;
   config.run = gradient_of_multiply;
   return config;

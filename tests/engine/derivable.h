@@ -9,7 +9,7 @@
  * bring, a function of it, and the two halves of a custom gradient.
  */
 
-/** y = a * b, for f32: kernel "Multiply" on the host. */
+/** y = a * b, for f32: kernel "Product" on the host. */
 rlo_status multiply(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y);
 
 /** The gradient of that. */
@@ -20,7 +20,7 @@ void register_multiply_kernel(void);
 /** The kernel and its gradient. */
 void register_multiply(void);
 
-/** y = x * x * x, by Multiply. */
+/** y = x * x * x, by Product. */
 rlo_status cube(rlo_engine *e, rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y,
                 void *payload);
 

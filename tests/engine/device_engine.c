@@ -259,7 +259,7 @@ static rlo_kernel_config scale_config(const rlo_source_kernel *kernel) {
   config.backend_name = "opencl";
   config.attributes = scale_specs;
   config.num_attributes = 2;
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = rlo_source_kernel_run;
   config.payload = (void *)(uintptr_t)kernel;
   return config;

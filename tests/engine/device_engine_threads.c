@@ -121,7 +121,7 @@ static rlo_status view(rlo_kernel_call *call, void *payload) {
 static void change(worker *w) {
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = "Changing";
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = view;
   config.setup = count_setup;
   config.dispose = count_disposal;
@@ -235,7 +235,7 @@ RLO_TEST(test_engine_threads__arguments) {
     rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
     config.kernel_name = n == 0 ? "Add" : "Short";
     config.backend_name = RLO_BACKEND_NAME_OPENCL;
-    config.infer = rlo_infer_like_input;
+    config.infer = rlo_infer_elementwise;
     config.run = rlo_source_kernel_run;
     config.payload = (void *)(uintptr_t)&add_kernels[n];
     expect_ok(rlo_kernel_register(engine, &config, 0, NULL));

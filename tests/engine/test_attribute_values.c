@@ -287,7 +287,7 @@ RLO_TEST(test_attributes__maps_reach_kernels_and_gradients) {
   config.backend_name = RLO_BACKEND_NAME_HOST;
   config.attributes = specs;
   config.num_attributes = 2;
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = run_shift;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
   gradient.kernel_name = "Shift";

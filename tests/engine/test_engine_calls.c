@@ -126,8 +126,9 @@ RLO_TEST(test_engine_calls__sums) {
   rlo_tensor *const odd[] = {y, z};
   rlo_tensor *none = NULL;
   expect_refusal(rlo_op_add_n(odd, 2, &none), RLO_INVALID_ARGUMENT,
-                 "AddN: input 'inputs[1]' has another type or other "
-                 "dimensions than input 'inputs[0]'");
+                 "AddN: input 'inputs[1]' has another type or other dimensions than input "
+                 "'inputs[0]'; nothing is converted or broadcast here: Cast and BroadcastTo do "
+                 "that");
   rlo_tensor_release(z);
   rlo_tensor_release(y);
   rlo_tensor_release(x);
@@ -335,7 +336,7 @@ RLO_TEST(test_engine_calls__recorders_see_the_outermost) {
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = "Twice";
   config.backend_name = "host";
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = turn_twice;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
   rlo_tensor *x = count_up(DIMS(2, 3), 2);

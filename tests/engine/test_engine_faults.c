@@ -309,7 +309,7 @@ RLO_LOOP_TEST(test_engine_faults__whose_sentence_it_is, 0, 2) {
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = "Says";
   config.backend_name = "host";
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = say_run;
   config.payload = payload;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));

@@ -148,7 +148,7 @@ RLO_TEST(test_engine_problems__what_has_no_problems) {
                  "dimensions than result 0");
   config.kernel_name = "Rescale";
   config.backend_name = "host";
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = never_runs;
   expect_ok(rlo_kernel_register(engine, &config, RLO_KERNEL_REPLACE, NULL));
   expect_refusal(lower(&scaled, same, NULL, &problems), RLO_UNSUPPORTED,

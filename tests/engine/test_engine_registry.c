@@ -261,7 +261,7 @@ RLO_TEST(test_engine_registry__built_in_again) {
   expect(y, FLOATS(3, 2, 1), 3);
   /* A function in place of the operation. */
   found.run = config_of("Backwards", "host", &c).run;
-  found.infer = rlo_infer_like_input;
+  found.infer = rlo_infer_elementwise;
   found.payload = &c;
   expect_ok(rlo_kernel_register(engine, &found, RLO_KERNEL_REPLACE, &old));
   expect_ok(rlo_run_kernel(engine, "Backwards", &x, 1, &attributes, &y, 1, NULL));
@@ -401,6 +401,17 @@ RLO_TEST(test_engine_registry__names_of_kernels) {
                                       RLO_KERNEL_NAME_RESCALE,
                                       RLO_KERNEL_NAME_GATHER_V2,
                                       RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM,
+                                      RLO_KERNEL_NAME_MULTIPLY,
+                                      RLO_KERNEL_NAME_LESS,
+                                      RLO_KERNEL_NAME_LESS_EQUAL,
+                                      RLO_KERNEL_NAME_GREATER,
+                                      RLO_KERNEL_NAME_GREATER_EQUAL,
+                                      RLO_KERNEL_NAME_EQUAL,
+                                      RLO_KERNEL_NAME_ABS,
+                                      RLO_KERNEL_NAME_STEP,
+                                      RLO_KERNEL_NAME_EXP,
+                                      RLO_KERNEL_NAME_TANH,
+                                      RLO_KERNEL_NAME_SELECT,
                                       RLO_KERNEL_NAME_MOVE_ADJOINT};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   int32_t count = 0;

@@ -36,20 +36,20 @@ static rlo_status gradient_by_name(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-/* Multiply with names, and a gradient that saves some. */
+/* Product with names, and a gradient that saves some. */
 static void register_named(const char *const *saved, int32_t count, float *seen) {
   rlo_kernel_config kernel = RLO_KERNEL_CONFIG_INIT;
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
-  if (rlo_kernel_find(engine, "Multiply", "host", &kernel) != RLO_OK) {
+  if (rlo_kernel_find(engine, "Product", "host", &kernel) != RLO_OK) {
     register_multiply_kernel();
-    expect_ok(rlo_kernel_find(engine, "Multiply", "host", &kernel));
+    expect_ok(rlo_kernel_find(engine, "Product", "host", &kernel));
   }
   kernel.input_names = factor_names;
   kernel.num_input_names = 2;
   kernel.output_names = NAMES("y");
   kernel.num_output_names = 1;
   expect_ok(rlo_kernel_register(engine, &kernel, RLO_KERNEL_REPLACE, NULL));
-  gradient.kernel_name = "Multiply";
+  gradient.kernel_name = "Product";
   gradient.saved_names = saved;
   gradient.num_saved_names = count;
   gradient.run = gradient_by_name;
@@ -77,16 +77,16 @@ RLO_TEST(test_gradient_names__in_gradients) {
   expect_ok(rlo_tape_end(tape));
   /* Without: the kernel runs, for its result is saved. */
   seen = 0;
-  expect_ok(rlo_vjp(engine, "Multiply", ab, 2, NULL, &dy, 1, NULL, dxs));
+  expect_ok(rlo_vjp(engine, "Product", ab, 2, NULL, &dy, 1, NULL, dxs));
   expect(dxs[0], FLOATS(50), 1);
   expect(dxs[1], FLOATS(30), 1);
   ck_assert_double_eq((double)seen, 15.0);
   /* By name and by place at once, each is saved once. */
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  expect_ok(rlo_gradient_find(engine, "Multiply", &config));
+  expect_ok(rlo_gradient_find(engine, "Product", &config));
   config.saved_inputs = 3;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL));
-  expect_ok(rlo_vjp(engine, "Multiply", ab, 2, NULL, &dy, 1, NULL, dxs));
+  expect_ok(rlo_vjp(engine, "Product", ab, 2, NULL, &dy, 1, NULL, dxs));
   expect(dxs[0], FLOATS(50), 1);
   expect(dxs[1], FLOATS(30), 1);
   rlo_tensor_release(y);
@@ -104,7 +104,7 @@ RLO_TEST(test_gradient_names__a_gradient_after_its_kernel) {
   expect_ok(rlo_tape_begin(engine, &tape));
   expect_ok(multiply(a, a, &y));
   /* The names of what the tape holds stay. */
-  expect_ok(rlo_kernel_unregister(engine, "Multiply", "host"));
+  expect_ok(rlo_kernel_unregister(engine, "Product", "host"));
   register_multiply_kernel();
   expect_ok(rlo_tape_gradients(tape, y, NULL, &a, 1, 0, &dx));
   expect(dx, FLOATS(6), 1);
@@ -120,39 +120,39 @@ RLO_TEST(test_gradient_names__what_a_gradient_does_not_have) {
   rlo_tensor *dxs[2] = {NULL};
   rlo_tape *tape = NULL;
   register_named(NAMES("b"), 1, NULL);
-  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_NOT_FOUND,
-                 "the gradient of kernel 'Multiply' has not saved 'a'; it has "
+  expect_refusal(rlo_vjp(engine, "Product", aa, 2, NULL, &a, 1, NULL, dxs), RLO_NOT_FOUND,
+                 "the gradient of kernel 'Product' has not saved 'a'; it has "
                  "saved 'b'");
   register_named(NULL, 0, NULL);
-  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_NOT_FOUND,
-                 "the gradient of kernel 'Multiply' has not saved 'b'; it has "
+  expect_refusal(rlo_vjp(engine, "Product", aa, 2, NULL, &a, 1, NULL, dxs), RLO_NOT_FOUND,
+                 "the gradient of kernel 'Product' has not saved 'b'; it has "
                  "saved nothing with a name");
   /* A name that the kernel does not have. */
   register_named(NAMES("a", "c"), 2, NULL);
   static const char why[] =
-      "the gradient of kernel 'Multiply' saves 'c', which is no input or "
+      "the gradient of kernel 'Product' saves 'c', which is no input or "
       "result of it; its inputs are 'a', 'b'";
-  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_INVALID_ARGUMENT,
+  expect_refusal(rlo_vjp(engine, "Product", aa, 2, NULL, &a, 1, NULL, dxs), RLO_INVALID_ARGUMENT,
                  why);
   expect_ok(rlo_tape_begin(engine, &tape));
   expect_refusal(multiply(a, a, &y), RLO_INVALID_ARGUMENT, why);
   expect_ok(rlo_tape_end(tape));
   /* A kernel whose inputs have none. */
-  expect_ok(rlo_kernel_unregister(engine, "Multiply", "host"));
+  expect_ok(rlo_kernel_unregister(engine, "Product", "host"));
   register_multiply_kernel();
-  expect_refusal(rlo_vjp(engine, "Multiply", aa, 2, NULL, &a, 1, NULL, dxs), RLO_INVALID_ARGUMENT,
-                 "the gradient of kernel 'Multiply' saves 'a', which is no input or "
+  expect_refusal(rlo_vjp(engine, "Product", aa, 2, NULL, &a, 1, NULL, dxs), RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Product' saves 'a', which is no input or "
                  "result of it; its inputs have no names");
   /* Configs. */
   rlo_gradient_config config = multiply_config();
   config.num_saved_names = 1;
   expect_refusal(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "the gradient of kernel 'Multiply' saves 1 names without a list of them");
+                 "the gradient of kernel 'Product' saves 1 names without a list of them");
   config.saved_names = NAMES(NULL);
   expect_refusal(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "the gradient of kernel 'Multiply': name 0 of those it saves is NULL");
+                 "the gradient of kernel 'Product': name 0 of those it saves is NULL");
   rlo_tensor_release(a);
 }
 
@@ -219,7 +219,7 @@ RLO_TEST(test_gradient_names__memory_runs_out) {
     ck_assert_int_lt(nth, 500);
     rlo__alloc_set_fault(nth, false);
     rlo_status status = rlo_run_kernel_named(engine, "Pack", named, 12, NULL, &y, 1, NULL);
-    THEN(rlo_vjp(engine, "Multiply", xs, 2, NULL, &xs[1], 1, NULL, dxs));
+    THEN(rlo_vjp(engine, "Product", xs, 2, NULL, &xs[1], 1, NULL, dxs));
     is_reached = rlo__alloc_tried_count() >= nth;
     rlo__alloc_set_fault(0, false);
     ck_assert_msg(status == RLO_OK || status == RLO_OUT_OF_MEMORY, "allocation %lld: %s",

@@ -62,24 +62,24 @@ RLO_TEST(test_gradients__list) {
 RLO_TEST(test_gradients__registry) {
   rlo_gradient_config config = multiply_config();
   rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
-  expect_refusal(rlo_gradient_find(engine, "Multiply", &old), RLO_NOT_FOUND,
-                 "no gradient is registered for kernel 'Multiply'");
+  expect_refusal(rlo_gradient_find(engine, "Product", &old), RLO_NOT_FOUND,
+                 "no gradient is registered for kernel 'Product'");
   expect_ok(rlo_gradient_register(engine, &config, 0, &old));
   ck_assert_ptr_null(old.kernel_name);
   expect_refusal(rlo_gradient_register(engine, &config, 0, &old), RLO_ALREADY_EXISTS,
-                 "kernel 'Multiply' has a gradient already");
+                 "kernel 'Product' has a gradient already");
   config.saved_inputs = 1;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, &old));
-  ck_assert_str_eq(old.kernel_name, "Multiply");
+  ck_assert_str_eq(old.kernel_name, "Product");
   ck_assert_uint_eq(old.saved_inputs, 3);
-  expect_ok(rlo_gradient_find(engine, "Multiply", &old));
+  expect_ok(rlo_gradient_find(engine, "Product", &old));
   ck_assert_uint_eq(old.saved_inputs, 1);
-  expect_ok(rlo_gradient_unregister(engine, "Multiply"));
-  expect_refusal(rlo_gradient_unregister(engine, "Multiply"), RLO_NOT_FOUND,
-                 "no gradient is registered for kernel 'Multiply'");
+  expect_ok(rlo_gradient_unregister(engine, "Product"));
+  expect_refusal(rlo_gradient_unregister(engine, "Product"), RLO_NOT_FOUND,
+                 "no gradient is registered for kernel 'Product'");
   config.run = NULL;
   expect_refusal(rlo_gradient_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
-                 "the gradient of kernel 'Multiply' has no function to run");
+                 "the gradient of kernel 'Product' has no function to run");
   config.kernel_name = "";
   expect_refusal(rlo_gradient_register(engine, &config, 0, NULL), RLO_INVALID_ARGUMENT,
                  "the gradient names no kernel");
@@ -127,7 +127,7 @@ RLO_TEST(test_gradients__wrong_arguments) {
   expect_ok(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx));
   rlo_tensor_release(dx);
   expect_refusal(rlo_tape_gradients(tape, z, NULL, &x, 1, 0, &dx), RLO_NOT_FOUND,
-                 "no gradient is registered for kernel 'Multiply'");
+                 "no gradient is registered for kernel 'Product'");
   expect_ok(rlo_tape_end(tape));
   rlo_tensor_release(z);
   rlo_tensor_release(y);
@@ -157,24 +157,24 @@ RLO_TEST(test_gradients__wrong_gradients) {
   const bool wants[] = {true, false};
   config.run = give_nothing;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL));
-  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, &x, 1, wants, dxs), RLO_INVALID_ARGUMENT,
-                 "the gradient of kernel 'Multiply': the dx of input 0 is NULL");
+  expect_refusal(rlo_vjp(engine, "Product", xs, 2, NULL, &x, 1, wants, dxs), RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Product': the dx of input 0 is NULL");
   config.run = give_too_much;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL));
-  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, &x, 1, wants, dxs), RLO_INVALID_ARGUMENT,
-                 "the gradient of kernel 'Multiply' gave f32[4] for input 0, which is "
+  expect_refusal(rlo_vjp(engine, "Product", xs, 2, NULL, &x, 1, wants, dxs), RLO_INVALID_ARGUMENT,
+                 "the gradient of kernel 'Product' gave f32[4] for input 0, which is "
                  "f32[2]");
   rlo_tensor *small = scalar(1);
-  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, &small, 1, NULL, dxs),
+  expect_refusal(rlo_vjp(engine, "Product", xs, 2, NULL, &small, 1, NULL, dxs),
                  RLO_INVALID_ARGUMENT,
                  "dy 0 is f32[], and its result is f32[2]; type and dimensions must be "
                  "the same");
   rlo_tensor *const two[] = {x, x};
-  expect_refusal(rlo_vjp(engine, "Multiply", xs, 2, NULL, two, 2, NULL, dxs), RLO_INVALID_ARGUMENT,
-                 "kernel 'Multiply' has 1 results, and there are 2 dys");
+  expect_refusal(rlo_vjp(engine, "Product", xs, 2, NULL, two, 2, NULL, dxs), RLO_INVALID_ARGUMENT,
+                 "kernel 'Product' has 1 results, and there are 2 dys");
   expect_refusal(rlo_vjp(engine, "None", xs, 2, NULL, &x, 1, NULL, dxs), RLO_NOT_FOUND,
                  "no gradient is registered for kernel 'None'");
-  ck_assert_int_eq(rlo_vjp(engine, "Multiply", xs, 2, NULL, NULL, 1, NULL, dxs),
+  ck_assert_int_eq(rlo_vjp(engine, "Product", xs, 2, NULL, NULL, 1, NULL, dxs),
                    RLO_INVALID_ARGUMENT);
   rlo_tensor_release(small);
   rlo_tensor_release(x);

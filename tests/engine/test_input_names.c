@@ -19,13 +19,25 @@ RLO_TEST(test_input_names__of_built_in_kernels) {
   /* TensorFlow.js's names of inputs; all other kernels take one input, 'x'. */
   static const struct {
     const char *kernel;
-    const char *names[2];
+    const char *names[3];
   } others[] = {
-      {"AddN", {"inputs", NULL}},     {"Concat", {"inputs", NULL}},
-      {"ConcatV2", {"inputs", NULL}}, {"ExpandDims", {"input", NULL}},
-      {"GatherV2", {"x", "indices"}}, {"MoveAdjoint", {"dys", NULL}},
-      {"Pack", {"inputs", NULL}},     {"PadV2", {"x", "value"}},
-      {"Unpack", {"value", NULL}},    {"UnsortedSegmentSum", {"x", "segment_ids"}},
+      {"AddN", {"inputs", NULL}},
+      {"Concat", {"inputs", NULL}},
+      {"ConcatV2", {"inputs", NULL}},
+      {"ExpandDims", {"input", NULL}},
+      {"GatherV2", {"x", "indices"}},
+      {"MoveAdjoint", {"dys", NULL}},
+      {"Pack", {"inputs", NULL}},
+      {"PadV2", {"x", "value"}},
+      {"Unpack", {"value", NULL}},
+      {"UnsortedSegmentSum", {"x", "segment_ids"}},
+      {"Multiply", {"a", "b"}},
+      {"Less", {"a", "b"}},
+      {"LessEqual", {"a", "b"}},
+      {"Greater", {"a", "b"}},
+      {"GreaterEqual", {"a", "b"}},
+      {"Equal", {"a", "b"}},
+      {"Select", {"e", "t", "condition"}},
   };
 
   rlo_kernel_config kernels[64];
@@ -34,14 +46,14 @@ RLO_TEST(test_input_names__of_built_in_kernels) {
   expect_ok(rlo_kernel_list(engine, "host", kernels, sizeof kernels[0], 64, &count));
   ck_assert_int_le(count, 64);
   for (int32_t k = 0; k < count; ++k) {
-    const char *names[2] = {"x", NULL};
+    const char *names[3] = {"x", NULL, NULL};
     for (int32_t n = 0; n < COUNT(others); ++n) {
       if (strcmp(kernels[k].kernel_name, others[n].kernel) == 0) {
         memcpy(names, others[n].names, sizeof names);
         ++num_found;
       }
     }
-    ck_assert_int_eq(kernels[k].num_input_names, 1 + (names[1] != NULL));
+    ck_assert_int_eq(kernels[k].num_input_names, 1 + (names[1] != NULL) + (names[2] != NULL));
     for (int32_t n = 0; n < kernels[k].num_input_names; ++n) {
       ck_assert_str_eq(kernels[k].input_names[n], names[n]);
     }
@@ -282,7 +294,7 @@ static rlo_kernel_config config_named(const char *const *names, int32_t count) {
   config.max_inputs = count;
   config.input_names = names;
   config.num_input_names = count;
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = copy_named;
   return config;
 }
@@ -334,15 +346,15 @@ RLO_TEST(test_input_names__a_kernel_without_names) {
   expect_ok(multiply(x, x, &y));
   expect(y, FLOATS(9), 1);
   const rlo_named_tensor named[] = {{"a", x}, {"b", x}};
-  expect_refusal(rlo_run_kernel_named(engine, "Multiply", named, 2, NULL, &y, 1, NULL),
+  expect_refusal(rlo_run_kernel_named(engine, "Product", named, 2, NULL, &y, 1, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "kernel 'Multiply' for backend 'host' gives its inputs no names; pass "
+                 "kernel 'Product' for backend 'host' gives its inputs no names; pass "
                  "them by place");
   rlo_tensor *const one[] = {x, NULL};
-  expect_refusal(rlo_run_kernel(engine, "Multiply", one, 1, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT, "kernel 'Multiply' has 1 input; it takes 2");
-  expect_refusal(rlo_run_kernel(engine, "Multiply", one, 2, NULL, &y, 1, NULL),
-                 RLO_INVALID_ARGUMENT, "kernel 'Multiply': input 1 is NULL");
+  expect_refusal(rlo_run_kernel(engine, "Product", one, 1, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
+                 "kernel 'Product' has 1 input; it takes 2");
+  expect_refusal(rlo_run_kernel(engine, "Product", one, 2, NULL, &y, 1, NULL), RLO_INVALID_ARGUMENT,
+                 "kernel 'Product': input 1 is NULL");
   rlo_tensor_release(x);
 }
 

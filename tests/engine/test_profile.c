@@ -369,7 +369,7 @@ RLO_LOOP_TEST(test_profile__of_a_users_queue, 0, 2) {
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = "Copier";
   config.backend_name = "opencl";
-  config.infer = rlo_infer_like_input;
+  config.infer = rlo_infer_elementwise;
   config.run = copy_on_queue;
   config.payload = &c;
   expect_ok(rlo_kernel_register(engine, &config, 0, NULL));

@@ -20,7 +20,7 @@ context_import_wisdom.out_taken context_load_wisdom.out_ignored
 context_load_wisdom.out_taken
 custom_gradient.gradient dlpack_export.destroy dlpack_export_versioned.destroy
 engine_create.options engine_get_memory.backend_name enqueue.out_event enqueue_operands.out_event
-gradient_register.out_old infer_kernel.attributes infer_like_input.attributes
+gradient_register.out_old infer_kernel.attributes infer_elementwise.attributes
 job_estimate_make.dst job_estimate_make.job_options job_estimate_make.service_options
 job_estimate_make.src job_wait.out_has_ended
 kernel_copy_all.out_count kernel_register.out_old layout_from_strides.strides_elems

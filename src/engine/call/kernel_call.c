@@ -72,23 +72,6 @@ rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call, int32_t n, void **
                         call->kernel_name, call->backend_name);
 }
 
-rlo_status rlo_infer_like_input(const rlo_shape *const *inputs, int32_t num_inputs,
-                                const rlo_attributes *attributes, rlo_shape *out_shapes,
-                                int32_t capacity, int32_t *out_count, void *payload) {
-  RLO_REQUIRE(out_count);
-  RLO_REQUIRE_EACH(inputs, num_inputs);
-  RLO_REQUIRE_LIST(out_shapes, capacity);
-  (void)attributes;
-  (void)payload;
-  if (num_inputs < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "there is no input 0 to infer the result from");
-  }
-  *out_count = 1;
-  return capacity < 1
-             ? RLO_OK
-             : rlo_shape_make(inputs[0]->dtype, inputs[0]->dims, inputs[0]->rank, out_shapes);
-}
-
 /* ---------------------------------------------------------------- recording */
 
 static _Thread_local rlo__recorder *newest;

@@ -227,6 +227,51 @@ rlo_status rlo_op_add_n(rlo_tensor *const *xs, int32_t count, rlo_tensor **out_y
   return run("AddN", xs, count, NULL, 0, out_y, 1);
 }
 
+rlo_status rlo_op_multiply(rlo_tensor *a, rlo_tensor *b, rlo_tensor **out_y) {
+  RLO_REQUIRE(a, b, out_y);
+  return run("Multiply", (rlo_tensor *[]){a, b}, 2, NULL, 0, out_y, 1);
+}
+
+rlo_status rlo_op_abs(rlo_tensor *x, rlo_tensor **out_y) {
+  return run_one("Abs", x, NULL, 0, out_y);
+}
+
+rlo_status rlo_op_step(rlo_tensor *x, double alpha, rlo_tensor **out_y) {
+  return run_one("Step", x, (rlo_attribute[]){rlo_attribute_f64("alpha", alpha)}, 1, out_y);
+}
+
+rlo_status rlo_op_exp(rlo_tensor *x, rlo_tensor **out_y) {
+  return run_one("Exp", x, NULL, 0, out_y);
+}
+
+rlo_status rlo_op_tanh(rlo_tensor *x, rlo_tensor **out_y) {
+  return run_one("Tanh", x, NULL, 0, out_y);
+}
+
+/* The numbers that a comparison gives become truth values. */
+rlo_status rlo_op_compare(rlo_tensor *a, const char *kernel_name, rlo_tensor *b,
+                          rlo_tensor **out_y) {
+  rlo_tensor *numbers = NULL;
+  RLO_REQUIRE(a, kernel_name, b, out_y);
+  RLO_TRY(run(kernel_name, (rlo_tensor *[]){a, b}, 2, NULL, 0, &numbers, 1));
+  rlo_status status = rlo_op_cast(numbers, RLO_DTYPE_PRED, out_y);
+  rlo_tensor_release(numbers);
+  return status;
+}
+
+rlo_status rlo_op_where(rlo_tensor *condition, rlo_tensor *t, rlo_tensor *e, rlo_tensor **out_y) {
+  rlo_tensor *number = NULL;
+  RLO_REQUIRE(condition, t, e, out_y);
+  if (rlo_tensor_shape(condition)->dtype != RLO_DTYPE_PRED) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "where: the condition is of type %s; Cast makes it pred",
+                    rlo_dtype_name(rlo_tensor_shape(condition)->dtype));
+  }
+  RLO_TRY(rlo_op_cast(condition, RLO_DTYPE_S32, &number));
+  rlo_status status = run("Select", (rlo_tensor *[]){e, t, number}, 3, NULL, 0, out_y, 1);
+  rlo_tensor_release(number);
+  return status;
+}
+
 rlo_status rlo_op_gather(rlo_tensor *x, rlo_tensor *indices, int64_t axis, int64_t batch_dims,
                          rlo_tensor **out_y) {
   RLO_REQUIRE(x, indices, out_y);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/copy/copy_op.h"
+#include "engine/registry/registry.h"
 #include "engine/tensor/attributes.h"
 #include "ir/arithmetic.h"
 #include "ir/element.h"
@@ -33,18 +34,42 @@ static rlo_status append_sum(const rlo__copy_step *step) {
                        rlo__i64_or(step->attributes, "keep_dims", 0) != 0);
 }
 
-static rlo_status infer_add_n(const rlo__copy_call *call, rlo_shape *out_shape) {
+/* Names an input of a call in messages. */
+static rlo__input_text input_text(const rlo__copy_call *call, int32_t n) {
+  const rlo_kernel_config *kernel = &call->op->kernel;
+  return rlo__input_text_of(kernel->input_names, kernel->num_input_names, call->num_inputs, n);
+}
+
+static rlo_status infer_same(const rlo__copy_call *call, rlo_shape *out_shape) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
     if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "input 'inputs[%d]' has another type or other "
-                      "dimensions than input 'inputs[0]'",
-                      n);
+                      "%s has another type or other dimensions than %s; nothing is converted or "
+                      "broadcast here: Cast and BroadcastTo do that",
+                      input_text(call, n).text, input_text(call, 0).text);
     }
   }
   return rlo_shape_make(call->inputs[0]->dtype, call->inputs[0]->dims, call->inputs[0]->rank,
                         out_shape);
+}
+
+rlo_status rlo_infer_elementwise(const rlo_shape *const *inputs, int32_t num_inputs,
+                                 const rlo_attributes *attributes, rlo_shape *out_shapes,
+                                 int32_t capacity, int32_t *out_count, void *payload) {
+  static const rlo__copy_op nameless = {.name = NULL};
+  rlo_shape shape;
+  RLO_REQUIRE(out_count);
+  RLO_REQUIRE_EACH(inputs, num_inputs);
+  RLO_REQUIRE_LIST(out_shapes, capacity);
+  (void)attributes;
+  (void)payload;
+  if (num_inputs < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "there is no input 0 to infer the result from");
+  }
+  *out_count = 1;
+  return infer_same(&(rlo__copy_call){.op = &nameless, .inputs = inputs, .num_inputs = num_inputs},
+                    capacity > 0 ? out_shapes : &shape);
 }
 
 static rlo_status lower_add_n(const rlo__copy_call *call, const rlo_shape *dst,
@@ -131,13 +156,34 @@ static rlo_status add_scale(const rlo__copy_call *call, const rlo_shape *dst, rl
   return rlo__problem_list_add(problems, 0, -1, problem);
 }
 
-static rlo_status lower_scale(const rlo__copy_call *call, const rlo_shape *dst,
-                              rlo_problem_list **out_problems) {
+/* The step on each element, of two inputs with the one that the cells hold. */
+static rlo_status add_element(const rlo__copy_call *call, const rlo_shape *dst,
+                              rlo_problem *problem, rlo_problem_list *problems) {
+  const int32_t first = call->op->is_turned ? 1 : 0;
+  const int32_t last = call->num_inputs - 1 - first;
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  if (last != first) {
+    RLO_TRY(rlo_relayout_combine(call->inputs[first], dst, NULL, &options, problem));
+    RLO_TRY(rlo__problem_list_add(problems, first, -1, problem));
+  }
+  options.num_steps = 1;
+  options.steps[0] = call->op->step;
+  if (rlo_attributes_find(call->attributes, "alpha") != NULL) {
+    RLO_TRY(rlo_attributes_get_f64(call->attributes, "alpha", &options.steps[0].numbers[0]));
+  }
+  RLO_TRY(rlo_relayout_combine(call->inputs[last], dst, NULL, &options, problem));
+  return rlo__problem_list_add(problems, last, -1, problem);
+}
+
+static rlo_status lower(const rlo__copy_call *call, const rlo_shape *dst,
+                        rlo_problem_list **out_problems) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   rlo_problem_list *problems = rlo__alloc(sizeof *problems);
   rlo_status status = RLO_OUT_OF_MEMORY;
   if (problem != NULL && problems != NULL) {
-    status = add_scale(call, dst, problem, problems);
+    status = rlo__element_info_of(call->op->step.op) != NULL
+                 ? add_element(call, dst, problem, problems)
+                 : add_scale(call, dst, problem, problems);
   }
   rlo__free(problem);
   if (status != RLO_OK) {
@@ -149,6 +195,11 @@ static rlo_status lower_scale(const rlo__copy_call *call, const rlo_shape *dst,
 }
 
 /* -------------------------------------------------------------------- table */
+
+/* For the rows of element-wise operations. */
+#define ELEMENT(op_name, num_inputs, ...)                                   \
+  .name = (op_name), RLO__COPY_INPUTS(num_inputs, num_inputs, __VA_ARGS__), \
+  .flags = RLO__COPY_STANDS_ALONE, .infer = infer_same, .lower = lower
 
 const rlo__copy_op rlo__compute_ops[] = {
     {
@@ -169,7 +220,7 @@ const rlo__copy_op rlo__compute_ops[] = {
         .name = "AddN",
         RLO__COPY_INPUTS(1, -1, "inputs"),
         .flags = RLO__COPY_STANDS_ALONE,
-        .infer = infer_add_n,
+        .infer = infer_same,
         .lower = lower_add_n,
     },
     {
@@ -178,7 +229,20 @@ const rlo__copy_op rlo__compute_ops[] = {
         RLO__COPY_SPECS({"factor", RLO__ATTRIBUTE_NUMBER, true}),
         .flags = RLO__COPY_STANDS_ALONE,
         .infer = infer_scale,
-        .lower = lower_scale,
+        .lower = lower,
     },
+    {ELEMENT("Multiply", 2, "a", "b"), .step = {RLO_ELEMENT_MULTIPLY, {0.0}}},
+    {ELEMENT("Less", 2, "a", "b"), .step = {RLO_ELEMENT_COMPARE, {1.0, 0.0}}},
+    {ELEMENT("LessEqual", 2, "a", "b"), .step = {RLO_ELEMENT_COMPARE, {1.0, 1.0}}},
+    {ELEMENT("Greater", 2, "a", "b"), .step = {RLO_ELEMENT_COMPARE, {1.0, 0.0}}, .is_turned = true},
+    {ELEMENT("GreaterEqual", 2, "a", "b"), .step = {RLO_ELEMENT_COMPARE, {1.0, 1.0}},
+     .is_turned = true},
+    {ELEMENT("Equal", 2, "a", "b"), .step = {RLO_ELEMENT_COMPARE, {0.0, 1.0}}},
+    {ELEMENT("Abs", 1, "x"), .step = {RLO_ELEMENT_ABS, {0.0}}},
+    {ELEMENT("Step", 1, "x"),
+     RLO__COPY_SPECS({"alpha", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false}),
+     .step = {RLO_ELEMENT_STEP, {0.0}}},
+    {ELEMENT("Exp", 1, "x"), .step = {RLO_ELEMENT_EXP, {0.0}}},
+    {ELEMENT("Tanh", 1, "x"), .step = {RLO_ELEMENT_TANH, {0.0}}},
     {.name = NULL},
 };

@@ -29,6 +29,20 @@ static rlo_status append_gather(const rlo__copy_step *step) {
   return rlo_chain_gather(step->chain, indices, axis, batch_dims);
 }
 
+/* The inputs are the two slices of an array that the condition picks from. */
+static rlo_status append_select(const rlo__copy_step *step) {
+  static const rlo__indexed_words words = {"select", "input 'e'", "input 'condition'"};
+  const int32_t rank = rlo_chain_shape(step->chain)->rank;
+  const rlo_shape *condition = rlo_chain_operand(step->others[1], 0);
+  RLO_TRY(rlo_chain_stack(step->chain, step->others, 1, rank));
+  if (condition->rank != rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "input 'condition' has rank %d, input 'e' %d",
+                    condition->rank, rank);
+  }
+  RLO_TRY(rlo__ops_check_gather(&words, rlo_chain_shape(step->chain), condition, rank, rank));
+  return rlo_chain_gather(step->chain, condition, rank, rank);
+}
+
 /* The axis is where the dimensions of the rows begin in input 0; its rank, for
  * ids without dimensions. From the end it counts in the result. */
 static rlo_status get_segments(const rlo_shape *const inputs[2], const rlo_attributes *attributes,
@@ -76,6 +90,12 @@ const rlo__copy_op rlo__indexed_ops[] = {
                         {"batch_dims", RLO_ATTRIBUTE_I64, false}),
         .flags = RLO__COPY_TAKES_INDICES,
         .append = append_gather,
+    },
+    {
+        .name = "Select",
+        RLO__COPY_INPUTS(3, 3, "e", "t", "condition"),
+        .flags = RLO__COPY_STANDS_ALONE,
+        .append = append_select,
     },
     {
         .name = "UnsortedSegmentSum",

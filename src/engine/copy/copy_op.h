@@ -78,6 +78,10 @@ typedef struct rlo__copy_op {
   rlo_status (*lower)(const rlo__copy_call *call, const rlo_shape *dst,
                       rlo_problem_list **out_problems);
   rlo_status (*sum)(const rlo__copy_call *call, const rlo_shape *dst, rlo_segment_sum **out_sum);
+  /** The step of an element-wise operation. With two inputs the cells first hold
+   *  input 0 or, if `is_turned`, input 1. */
+  rlo_element_step step;
+  bool is_turned;
 } rlo__copy_op;
 
 /** For the rows of operations. */

@@ -144,6 +144,56 @@ static rlo_status of_scale(const derived *d, rlo_tensor **out_dx) {
   return run(d->call, d->op->name, d->call->dys, 1, factor, 1, out_dx);
 }
 
+static rlo_status of_zero(const derived *d, rlo_tensor **out_dx) {
+  return rlo__gradient_constant(d->call->engine, d->x, RLO_DTYPE_ZERO, out_dx);
+}
+
+/* Times the other factor of Multiply, or the result of Exp, which is saved. */
+static rlo_status of_multiply(const derived *d, rlo_tensor **out_dx) {
+  const rlo_gradient_call *call = d->call;
+  return rlo_op_multiply(call->dys[0], call->saved[call->num_saved - 1 - d->input], out_dx);
+}
+
+/* -1 below 0, and at 0. */
+static rlo_status of_abs(const derived *d, rlo_tensor **out_dx) {
+  rlo_tensor *sign = NULL;
+  RLO_TRY(rlo_op_step(d->call->saved[0], -1.0, &sign));
+  rlo_status status = rlo_op_multiply(d->call->dys[0], sign, out_dx);
+  rlo_tensor_release(sign);
+  return status;
+}
+
+/* dy - dy * y * y; the result y is saved. */
+static rlo_status of_tanh(const derived *d, rlo_tensor **out_dx) {
+  const rlo_attribute minus_one = rlo_attribute_i64("factor", -1);
+  rlo_tensor *y = d->call->saved[0];
+  rlo_tensor *t[] = {d->call->dys[0], NULL, NULL, NULL};
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo_op_multiply(t[0], y, &t[2]));
+  RLO_TRY_GOTO(rlo_op_multiply(t[2], y, &t[3]));
+  RLO_TRY_GOTO(run(d->call, "Rescale", &t[3], 1, &minus_one, 1, &t[1]));
+  status = rlo_op_add_n(t, 2, out_dx);
+fail:
+  for (int32_t k = 1; k < 4; ++k) {
+    rlo_tensor_release(t[k]);
+  }
+  return status;
+}
+
+/* dy where the condition has taken the input, and 0. */
+static rlo_status of_select(const derived *d, rlo_tensor **out_dx) {
+  rlo_tensor *zero = NULL;
+  if (d->input == 2) {
+    return of_zero(d, out_dx);
+  }
+  RLO_TRY(of_zero(d, &zero));
+  rlo_tensor *inputs[] = {zero, zero, d->call->saved[0]};
+  inputs[d->input] = d->call->dys[0];
+  rlo_status status = run(d->call, d->op->name, inputs, 3, NULL, 0, out_dx);
+  rlo_tensor_release(zero);
+  return status;
+}
+
 /* GatherV2 and UnsortedSegmentSum are the gradients of each other, by the same
  * indices, which are saved. Indices are not differentiable: theirs is 0. */
 static rlo_status of_indexed(const derived *d, rlo_tensor **out_dx) {
@@ -156,7 +206,7 @@ static rlo_status of_indexed(const derived *d, rlo_tensor **out_dx) {
       rlo_attribute_i64("num_segments", 0)};
   int32_t axis = 0;
   if (d->input == 1) {
-    return rlo__gradient_constant(call->engine, d->x, RLO_DTYPE_ZERO, out_dx);
+    return of_zero(d, out_dx);
   }
   if (is_gather) {
     RLO_TRY(rlo__axis_get(call->attributes, "axis", d->x->rank, &axis));
@@ -247,26 +297,38 @@ fail:
 typedef struct rule {
   const char *kernel_name;
   rule_fn of_input;
-  /** Bits of the inputs that are saved. */
+  /** Bits of the inputs, and of the outputs, that are saved. */
   uint64_t saved_inputs;
+  uint64_t saved_outputs;
 } rule;
 
 static const rule rules[] = {
-    {"Identity", of_same, 0},
-    {"Relayout", of_same, 0},
-    {"Cast", of_same, 0},
-    {"AddN", of_same, 0},
-    {"Reshape", of_order, 0},
-    {"ExpandDims", of_order, 0},
-    {"Rescale", of_scale, 0},
-    {"Roll", of_roll, 0},
-    {"SpaceToBatchND", of_batch, 0},
-    {"BatchToSpaceND", of_batch, 0},
-    {"GatherV2", of_indexed, 2},
-    {"UnsortedSegmentSum", of_indexed, 2},
-    {"PadV2", of_pad, 0},
+    {"Identity", of_same, 0, 0},
+    {"Relayout", of_same, 0, 0},
+    {"Cast", of_same, 0, 0},
+    {"AddN", of_same, 0, 0},
+    {"Reshape", of_order, 0, 0},
+    {"ExpandDims", of_order, 0, 0},
+    {"Rescale", of_scale, 0, 0},
+    {"Roll", of_roll, 0, 0},
+    {"SpaceToBatchND", of_batch, 0, 0},
+    {"BatchToSpaceND", of_batch, 0, 0},
+    {"GatherV2", of_indexed, 2, 0},
+    {"UnsortedSegmentSum", of_indexed, 2, 0},
+    {"PadV2", of_pad, 0, 0},
+    {"Multiply", of_multiply, 3, 0},
+    {"Abs", of_abs, 1, 0},
+    {"Step", of_zero, 0, 0},
+    {"Less", of_zero, 0, 0},
+    {"LessEqual", of_zero, 0, 0},
+    {"Greater", of_zero, 0, 0},
+    {"GreaterEqual", of_zero, 0, 0},
+    {"Equal", of_zero, 0, 0},
+    {"Exp", of_multiply, 0, 1},
+    {"Tanh", of_tanh, 0, 1},
+    {"Select", of_select, 4, 0},
     /* All others. */
-    {NULL, of_copy, 0},
+    {NULL, of_copy, 0, 0},
 };
 
 static const rule *find_rule(const char *kernel_name) {
@@ -333,6 +395,7 @@ rlo_status rlo__gradient_register_op(rlo_engine *engine, const rlo__copy_op *op)
       &(rlo_gradient_config){.struct_size = sizeof(rlo_gradient_config),
                              .kernel_name = op->name,
                              .saved_inputs = own->saved_inputs,
+                             .saved_outputs = own->saved_outputs,
                              .run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
                                         ? gradient_of_adjoint
                                     : own->of_input == of_copy ? gradient_of_copy
