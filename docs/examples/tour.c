@@ -11,26 +11,10 @@
 #include <relayout/profile.h>
 #include <relayout/relayout.h>
 #include <relayout/scope.h>
-#include <relayout/xla/layout_util.h>
 #include <stdio.h>
 
 /* The kernel "Product", y = a * b, of row-major arrays of f32. */
 static const char *const input_names[] = {"a", "b"};
-
-/* Infers the shape of the result: an array like a, if b is like a. */
-static rlo_status infer(const rlo_shape *const *inputs, int32_t num_inputs,
-                        const rlo_attributes *attributes, rlo_shape *out_shapes, int32_t capacity,
-                        int32_t *out_count, void *payload) {
-  const rlo_shape *a = inputs[0];
-  if (a->dtype != RLO_DTYPE_F32 || !rlo_layout_is_row_major(&a->layout, a->rank) ||
-      !rlo_shape_equal(a, inputs[1])) {
-    return rlo_error_set(RLO_INVALID_ARGUMENT,
-                         "Product takes two row-major arrays of f32 of the "
-                         "same dimensions");
-  }
-  return rlo_infer_elementwise(inputs, num_inputs, attributes, out_shapes, capacity, out_count,
-                              payload);
-}
 
 static rlo_status run_on_host(rlo_kernel_call *call, void *payload) {
   const void *a = NULL;
@@ -54,25 +38,16 @@ static rlo_status run_on_host(rlo_kernel_call *call, void *payload) {
 }
 
 static const char source[] =
-    "__kernel void multiply(__global const float *a, ulong a_offset,\n"
-    "                       __global const float *b, ulong b_offset,\n"
+    "__kernel void multiply(__global const float *a, __global const float *b,\n"
     "                       __global float *y) {\n"
     "  size_t i = get_global_id(0);\n"
-    "  y[i] = a[a_offset / 4 + i] * b[b_offset / 4 + i];\n"
+    "  y[i] = a[i] * b[i];\n"
     "}\n";
-
-static const rlo_source_argument arguments[] = {
-    {RLO_SOURCE_INPUT, 0, NULL},  {RLO_SOURCE_INPUT_OFFSET, 0, NULL},
-    {RLO_SOURCE_INPUT, 1, NULL},  {RLO_SOURCE_INPUT_OFFSET, 1, NULL},
-    {RLO_SOURCE_OUTPUT, 0, NULL},
-};
 
 static rlo_source_kernel on_opencl = {
     .struct_size = sizeof(rlo_source_kernel),
     .source = source,
     .function = "multiply",
-    .arguments = arguments,
-    .num_arguments = 5,
 };
 
 /* da = dy * b and db = dy * a, of those that are wanted. */
@@ -102,7 +77,8 @@ static rlo_status register_multiply(rlo_engine *engine) {
   kernel.max_inputs = 2;
   kernel.input_names = input_names;
   kernel.num_input_names = 2;
-  kernel.infer = infer;
+  kernel.input_type = RLO_DTYPE_F32;
+  kernel.infer = rlo_infer_elementwise;
   kernel.backend_name = "host";
   kernel.run = run_on_host;
   rlo_status status = rlo_kernel_register(engine, &kernel, 0, NULL);

@@ -59,7 +59,8 @@ typedef enum rlo_source_argument_kind {
   /** __global void *: output `index`. */
   RLO_SOURCE_OUTPUT = 1,
   /** ulong: bytes from the beginning of input `index`'s buffer to its data.
-   *  Without one, an input that does not begin its buffer is refused. */
+   *  Without one, an input that does not begin its buffer, which only that of
+   *  rlo_tensor_wrap_buffer may not, is copied by way of the host. */
   RLO_SOURCE_INPUT_OFFSET = 2,
   /** long: elements of input or output `index`. */
   RLO_SOURCE_INPUT_ELEMENTS = 3,
@@ -100,7 +101,10 @@ typedef struct rlo_source_kernel {
   /** For clBuildProgram; NULL: "-cl-std=CL1.2". -cl-kernel-arg-info is added.
    */
   const char *build_options;
-  /** One for each parameter of the function, in its order. */
+  /** One for each parameter of the function, in its order. NULL and 0: the
+   *  inputs, the outputs, and the attributes that the kernel's config names, in
+   *  their orders; an attribute that is an integer only is a long, any other a
+   *  float. */
   const rlo_source_argument *arguments;
   int32_t num_arguments;
   /** NULL: one work-item for each element of output 0. */

@@ -107,12 +107,16 @@ typedef struct rlo_kernel_config {
    *  from rlo_kernel_find or rlo_kernel_list can be registered again as it is;
    *  with a `run` of yours, that is called instead. */
   const void *built_in;
+  /** The kernel reads row-major arrays of this type: inputs of another type are
+   *  refused, and those in another layout are brought there before it runs.
+   *  RLO_DTYPE_INVALID: it gets the inputs as they are. */
+  rlo_dtype input_type;
 } rlo_kernel_config;
 
 #define RLO_KERNEL_CONFIG_INIT                                                                \
   {                                                                                           \
     sizeof(rlo_kernel_config), NULL, NULL, 1, 1, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, NULL, \
-        NULL, NULL, NULL                                                                      \
+        NULL, NULL, NULL, RLO_DTYPE_INVALID                                                   \
   }
 
 /** Flags of rlo_kernel_register. */

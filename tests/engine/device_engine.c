@@ -439,6 +439,55 @@ RLO_TEST(test_engine__arguments_that_are_left_out) {
   end();
 }
 
+/* Without a list the function takes inputs, results and attributes, row-major and
+ * from the beginning of a buffer wherever the input lies. */
+RLO_TEST(test_engine__arguments_without_a_list) {
+  static const rlo_source_kernel kernel = {
+      .struct_size = sizeof kernel,
+      .function = "scale",
+      .source =
+          "__kernel void scale(__global const int *a, __global const int *b,\n"
+          "                    __global int *y, long factor, float shift) {\n"
+          "  size_t i = get_global_id(0);\n"
+          "  y[i] = a[i] * (int)factor + b[i] + (int)shift;\n"
+          "}\n"};
+  static const rlo_attribute_spec specs[] = {
+      {"factor", RLO_ATTRIBUTE_I64, true}, {"shift", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, true}};
+  const rlo_attribute items[] = {rlo_attribute_i64("factor", 10), rlo_attribute_i64("shift", 7)};
+  const rlo_attributes attributes = {items, 2};
+  const int32_t by_columns[] = {0, 3, 1, 4, 2, 5};
+  int32_t got[6];
+  begin(false);
+  rlo_kernel_config config = scale_config(&kernel);
+  config.max_inputs = 2;
+  config.attributes = specs;
+  config.input_type = RLO_DTYPE_S32;
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateBuffer(rlo_context_cl_context(context), CL_MEM_COPY_HOST_PTR, 24,
+                                 (int32_t[]){9, 9, 100, 200, 300, 400}, &code);
+  expect_cl(code);
+  rlo_tensor *inputs[2] = {NULL, NULL};
+  rlo_tensor *y = NULL;
+  rlo_shape shape = test_shape_make(RLO_DTYPE_S32, DIMS(2, 2), 2);
+  expect_ok(rlo_tensor_wrap_buffer(engine, &shape, buffer, 8, NULL, NULL, NULL, &inputs[0]));
+  clReleaseMemObject(buffer);
+  shape.layout.minor_to_major[0] = 0;
+  shape.layout.minor_to_major[1] = 1;
+  expect_ok(rlo_tensor_create(engine, &shape, by_columns, &inputs[1]));
+  expect_ok(rlo_run_kernel(engine, "Scale", inputs, 2, &attributes, &y, 1, NULL));
+  expect_ok(rlo_tensor_read(y, got, 16));
+  ck_assert_mem_eq(got, ((const int32_t[]){1007, 2008, 3010, 4011}), 16);
+  rlo_tensor_release(y);
+  rlo_tensor_release(inputs[1]);
+  expect_ok(rlo_op_cast(inputs[0], RLO_DTYPE_F32, &inputs[1]));
+  expect_refusal(rlo_run_kernel(engine, "Scale", inputs, 2, &attributes, &y, 1, NULL),
+                 RLO_INVALID_ARGUMENT, "kernel 'Scale': input 1 is of type f32, not s32 (Cast)");
+  rlo_tensor_release(inputs[0]);
+  rlo_tensor_release(inputs[1]);
+  end();
+}
+
 /* A factor of 64 bits takes two problems where no double holds it. */
 RLO_TEST(test_engine__factors_of_64_bits) {
   const int64_t element = 3;

@@ -39,6 +39,14 @@ static rlo_status check_call(const rlo__bound_kernel *bound, int32_t num_inputs,
 static rlo_status infer(const rlo_kernel_config *config, const rlo_shape *const *inputs,
                         int32_t num_inputs, const rlo_attributes *attributes, rlo_shape *out_shapes,
                         int32_t capacity, int32_t *out_count) {
+  for (int32_t n = 0; n < num_inputs; ++n) {
+    if (config->input_type != RLO_DTYPE_INVALID && inputs[n]->dtype != config->input_type) {
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT, "kernel '%s': %s is of type %s, not %s (Cast)", config->kernel_name,
+          rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text,
+          rlo_dtype_name(inputs[n]->dtype), rlo_dtype_name(config->input_type));
+    }
+  }
   return RLO__CALLBACK(config->infer(inputs, num_inputs, attributes, out_shapes, capacity,
                                      out_count, config->payload),
                        "the inference of kernel '%s' for backend '%s'", config->kernel_name,
@@ -75,6 +83,22 @@ static rlo_status bring_inputs(const rlo__kernel_call *k) {
   return RLO_OK;
 }
 
+/* Returns an input as the kernel reads it. */
+static rlo_status make_plain(const rlo__kernel_call *k, rlo_tensor *x, rlo_tensor **out_x) {
+  const rlo_shape *shape = rlo_tensor_shape(x);
+  rlo_shape plain = *shape;
+  if (k->bound->config.input_type != RLO_DTYPE_INVALID) {
+    RLO_TRY(rlo_shape_make(shape->dtype, shape->dims, shape->rank, &plain));
+  }
+  const rlo_attribute item = rlo_attribute_shape("shape", &plain);
+  if (!rlo_shape_equal(shape, &plain)) {
+    return rlo_run_kernel(k->call.engine, RLO_KERNEL_NAME_RELAYOUT, &x, 1,
+                          &(rlo_attributes){&item, 1}, out_x, 1, NULL);
+  }
+  *out_x = rlo_tensor_retain(x);
+  return RLO_OK;
+}
+
 static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
   rlo_tensor **output = &k->call.outputs[index];
   const char *fault = rlo__tensor_fault(*output, k->call.engine);
@@ -98,17 +122,30 @@ static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
 
 static rlo_status call_function(rlo__kernel_call *k) {
   const rlo_kernel_config *config = &k->bound->config;
-  RLO_TRY(bring_inputs(k));
-  rlo__tensors_lend(k->call.inputs, k->call.num_inputs);
-  rlo__recorder_enter();
-  rlo_status status =
-      RLO__CALLBACK(config->run(&k->call, config->payload), "kernel '%s' for backend '%s'",
-                    config->kernel_name, config->backend_name);
-  rlo__recorder_leave();
-  for (int32_t n = 0; n < k->call.num_outputs && status == RLO_OK; ++n) {
-    status = check_output(k, n);
+  rlo_tensor *const *given = k->call.inputs;
+  const int32_t count = k->call.num_inputs;
+  rlo_tensor **plain = rlo__alloc_array((size_t)count, sizeof(rlo_tensor *));
+  if (plain == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  const int32_t missing = rlo__tensors_take_back(k->call.inputs, k->call.num_inputs);
+  rlo__tensors_lend(given, count);
+  rlo__recorder_enter();
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY_GOTO(make_plain(k, given[n], &plain[n]));
+  }
+  k->call.inputs = plain;
+  RLO_TRY_GOTO(bring_inputs(k));
+  RLO_TRY_GOTO(RLO__CALLBACK(config->run(&k->call, config->payload), "kernel '%s' for backend '%s'",
+                             config->kernel_name, config->backend_name));
+  for (int32_t n = 0; n < k->call.num_outputs; ++n) {
+    RLO_TRY_GOTO(check_output(k, n));
+  }
+fail:
+  rlo__recorder_leave();
+  k->call.inputs = given;
+  rlo__tensor_list_release(plain, count);
+  const int32_t missing = rlo__tensors_take_back(given, count);
   return status != RLO_OK || missing < 0
              ? status
              : RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' released %s, which it borrows",

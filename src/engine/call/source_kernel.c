@@ -66,13 +66,30 @@ static int64_t count_elements(const rlo_kernel_call *call, int32_t output) {
 
 /* Tells if an argument holds the offset of an input. */
 static bool knows_offset(const rlo_source_kernel *kernel, int32_t index) {
-  for (int32_t n = 0; n < kernel->num_arguments; ++n) {
+  for (int32_t n = 0; kernel->arguments != NULL && n < kernel->num_arguments; ++n) {
     if (kernel->arguments[n].kind == RLO_SOURCE_INPUT_OFFSET &&
         kernel->arguments[n].index == index) {
       return true;
     }
   }
   return false;
+}
+
+/* An argument; without a list those are the inputs, the outputs and the attributes. */
+static rlo_source_argument argument_of(const draft *d, int32_t index) {
+  const rlo_kernel_call *call = &d->call->call;
+  const int32_t output = index - call->num_inputs;
+  const int32_t attribute = output - call->num_outputs;
+  if (d->kernel->arguments != NULL) {
+    return d->kernel->arguments[index];
+  }
+  if (attribute < 0) {
+    return output < 0 ? (rlo_source_argument){RLO_SOURCE_INPUT, index, NULL}
+                      : (rlo_source_argument){RLO_SOURCE_OUTPUT, output, NULL};
+  }
+  const rlo_attribute_spec *spec = &d->call->bound->config.attributes[attribute];
+  return (rlo_source_argument){
+      spec->types == RLO_ATTRIBUTE_I64 ? RLO_SOURCE_LONG : RLO_SOURCE_FLOAT, 0, spec->name};
 }
 
 static rlo_status set_tensor(draft *d, const rlo_source_argument *argument, int32_t index) {
@@ -94,16 +111,6 @@ static rlo_status set_tensor(draft *d, const rlo_source_argument *argument, int3
   const cl_ulong offset_bytes = memory != NULL ? (cl_ulong)memory->offset_bytes : 0;
   if (argument->kind == RLO_SOURCE_INPUT_OFFSET) {
     return set_value(d, index, RLO__PARAMETER_LONG, &offset_bytes, sizeof offset_bytes);
-  }
-  if (!is_output && offset_bytes != 0 && !knows_offset(d->kernel, argument->index)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': %s begins %lld bytes into its buffer, and no "
-                    "argument holds that offset",
-                    call->kernel_name,
-                    rlo__input_text_of(call->input_names, call->num_input_names, call->num_inputs,
-                                       argument->index)
-                        .text,
-                    (long long)offset_bytes);
   }
   d->values[index].kind = is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
   if (memory != NULL) {
@@ -145,22 +152,22 @@ static rlo_status set_attribute(draft *d, const rlo_source_argument *argument, i
 }
 
 static rlo_status set_argument(draft *d, int32_t index) {
-  const rlo_source_argument *argument = &d->kernel->arguments[index];
-  switch (argument->kind) {
+  const rlo_source_argument argument = argument_of(d, index);
+  switch (argument.kind) {
     case RLO_SOURCE_INPUT:
     case RLO_SOURCE_OUTPUT:
     case RLO_SOURCE_INPUT_OFFSET:
     case RLO_SOURCE_INPUT_ELEMENTS:
     case RLO_SOURCE_OUTPUT_ELEMENTS:
-      return set_tensor(d, argument, index);
+      return set_tensor(d, &argument, index);
     case RLO_SOURCE_LONG:
     case RLO_SOURCE_INT:
     case RLO_SOURCE_FLOAT:
     case RLO_SOURCE_DOUBLE:
-      return set_attribute(d, argument, index);
+      return set_attribute(d, &argument, index);
   }
   return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': argument %d is of no known kind (%d)",
-                  d->call->call.kernel_name, index, (int)argument->kind);
+                  d->call->call.kernel_name, index, (int)argument.kind);
 }
 
 static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
@@ -179,7 +186,8 @@ static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
                              d->call->call.kernel_name);
 }
 
-/* Gets the memories of the inputs and allocates those of the outputs. */
+/* Gets the memories of the inputs and allocates those of the outputs. An input
+ * that begins within a buffer is copied, unless the kernel takes its offset. */
 static rlo_status collect_allocations(draft *d, rlo_kernel_call *call) {
   const int32_t num_inputs = call->num_inputs;
   for (int32_t n = 0; n < num_inputs + call->num_outputs; ++n) {
@@ -187,7 +195,16 @@ static rlo_status collect_allocations(draft *d, rlo_kernel_call *call) {
     if (tensor == NULL) {
       RLO_TRY(rlo_kernel_output(call, n - num_inputs, &tensor));
     }
-    RLO_TRY(rlo__tensor_need(tensor, d->call->bound->instance, &d->allocations[n]));
+    rlo__backend_instance *instance = d->call->bound->instance;
+    RLO_TRY(rlo__tensor_need(tensor, instance, &d->allocations[n]));
+    const rlo__memory *memory = memory_of(d, n);
+    if (n < num_inputs && memory != NULL && memory->offset_bytes != 0 &&
+        !knows_offset(d->kernel, n)) {
+      rlo__allocation *copy = NULL;
+      RLO_TRY(rlo__allocation_copy(d->allocations[n], instance, &copy));
+      rlo__allocation_release(d->allocations[n]);
+      d->allocations[n] = copy;
+    }
   }
   return RLO_OK;
 }
@@ -231,10 +248,15 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
   RLO_REQUIRE(call, payload);
   rlo_source_kernel kernel;
   RLO_TRY(read_kernel(call, payload, &kernel));
-  const size_t num_arguments = (size_t)kernel.num_arguments + 1;
+  const rlo__kernel_call *k = (const rlo__kernel_call *)call;
   const int32_t num_tensors = call->num_inputs + call->num_outputs;
+  const rlo_kernel_config *config = &k->bound->config;
+  if (kernel.arguments == NULL) {
+    kernel.num_arguments = num_tensors + (config->attributes != NULL ? config->num_attributes : 0);
+  }
+  const size_t num_arguments = (size_t)kernel.num_arguments + 1;
   draft d = {.kernel = &kernel,
-             .call = (const rlo__kernel_call *)call,
+             .call = k,
              .values = rlo__alloc_array(num_arguments, sizeof *d.values),
              .scalars = rlo__alloc_array(num_arguments, sizeof *d.scalars),
              .waits = rlo__alloc_array(num_arguments, sizeof *d.waits),
