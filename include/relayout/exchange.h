@@ -192,8 +192,9 @@ typedef struct rlo_exchange_info {
  * Makes an exchange: plans all that its members do and allocates the memory for
  * messages, up to num_slots each way for each context among the members and for
  * the host, of the size of the largest message; with a link and contexts, two
- * more in host memory. Programs are built by the first
- * run. Collective with a link: waits for all ranks, and fails on all if it
+ * more in host memory. The plan of a message takes 4 KiB at each end that is in
+ * host memory, and as much again where it has to write padding. Programs are built
+ * by the first run. Collective with a link: waits for all ranks, and fails on all if it
  * fails on one, with the status and the sentence of the lowest rank that
  * failed, "rank 3: ...".
  *

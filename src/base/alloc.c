@@ -10,7 +10,8 @@
 
 #include "base/status.h"
 
-enum { FIRST_CAPACITY = 8 };
+/* The first elements of a growing array: so many, if they are small. */
+enum { FIRST_CAPACITY = 8, FIRST_BYTES = 512 };
 
 /* Counters of the test hook. They synchronize nothing, so relaxed order is
  * enough. */
@@ -122,7 +123,10 @@ rlo_status rlo__array_reserve(void *array, size_t elem_bytes, size_t count, size
   if (count <= *capacity) {
     return RLO_OK;
   }
-  size_t new_capacity = *capacity == 0 ? FIRST_CAPACITY : *capacity;
+  size_t new_capacity = *capacity;
+  if (new_capacity == 0) {
+    new_capacity = elem_bytes <= FIRST_BYTES / FIRST_CAPACITY ? FIRST_CAPACITY : 1;
+  }
   while (new_capacity < count) {
     new_capacity = new_capacity <= SIZE_MAX / 2 ? 2 * new_capacity : SIZE_MAX;
   }

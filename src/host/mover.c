@@ -12,6 +12,7 @@
 #include "host/peel.h"
 #include "ir/form.h"
 #include "ir/piece.h"
+#include "ir/record.h"
 #include "ir/validate.h"
 
 enum {
@@ -25,9 +26,11 @@ enum {
 /** A problem that the reference runs, cut along one axis, so that threads may
  * run slices of it. */
 typedef struct slices {
-  /** Owned. */
-  rlo_problem *problem;
+  /** The problem's record, which is far shorter; owned. */
+  int64_t *record;
   int32_t axis;
+  /** Its points. */
+  int64_t extent;
   /** Points of the axis in a slice, but for the last one. */
   int64_t points;
   /** At least 1. */
@@ -189,17 +192,18 @@ static rlo_status add_slices(rlo__host_mover *mover, const rlo_problem *problem,
     int64_t points = 1;
     int64_t count = is_whole ? 1 : count_slices(problem, a, &points);
     if (count > added.slices.count) {
-      added.slices = (slices){.axis = a, .points = points, .count = count};
+      added.slices =
+          (slices){.axis = a, .extent = problem->extents[a], .points = points, .count = count};
     }
   }
-  added.slices.problem = rlo__alloc(sizeof *problem);
-  if (added.slices.problem == NULL) {
+  added.slices.record = rlo__alloc_array(rlo__record_count(problem), sizeof(int64_t));
+  if (added.slices.record == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *added.slices.problem = *problem;
+  rlo__record_write(problem, added.slices.record);
   rlo_status status = add_part(mover, &added);
   if (status != RLO_OK) {
-    rlo__free(added.slices.problem);
+    rlo__free(added.slices.record);
   }
   return status;
 }
@@ -222,7 +226,7 @@ static rlo_status take_part(void *payload, const rlo_problem *problem, bool is_p
 
 static void drop_parts(rlo__host_mover *mover) {
   for (size_t n = 0; n < mover->num_parts; ++n) {
-    rlo__free(mover->parts[n].slices.problem);
+    rlo__free(mover->parts[n].slices.record);
   }
   mover->num_parts = 0;
   mover->work = 0;
@@ -315,21 +319,21 @@ static int64_t first_turn(const rlo__host_mover *mover, const part *p, int32_t s
 /** Runs the slices first <= n < end, of which there is one or more. */
 static rlo_status run_slices(const slices *s, const void *src, const void *indices, void *dst,
                              int64_t first, int64_t end) {
-  const rlo_problem *problem = s->problem;
-  if (end - first == s->count) {
-    return rlo_problem_run_host_indexed(problem, src, indices, dst);
-  }
-  rlo_problem *slice = rlo__alloc(sizeof *slice);
-  if (slice == NULL) {
+  rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
+  if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo__record_read(s->record, problem);
   const int64_t begin = first * s->points;
-  const int64_t stop = rlo__min(end * s->points, problem->extents[s->axis]);
-  rlo_status status = rlo__problem_restrict(problem, s->axis, begin, stop, slice);
-  if (status == RLO_OK) {
-    status = rlo_problem_run_host_indexed(slice, src, indices, dst);
+  const int64_t stop = rlo__min(end * s->points, s->extent);
+  rlo_status status = RLO_OK;
+  if (end - first < s->count) {
+    status = rlo__problem_restrict(problem, s->axis, begin, stop, problem);
   }
-  rlo__free(slice);
+  if (status == RLO_OK) {
+    status = rlo_problem_run_host_indexed(problem, src, indices, dst);
+  }
+  rlo__free(problem);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,6 +22,11 @@
  * end is compared, byte for byte, with what one device computes.
  */
 
+static size_t test_heap_bytes(void) {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 /** A rank of a run. */
 typedef struct rank_run {
   const exchange_case *c;
@@ -36,6 +42,8 @@ typedef struct rank_run {
   rlo_status created, statuses[3];
   char message[512];
   rlo_exchange_info info;
+  /** Of the process, when all ranks have an exchange. */
+  size_t heap_bytes;
   exchange_arena after[EXCHANGE_MAX_DEVICES];
 } rank_run;
 
@@ -95,6 +103,7 @@ static void run_rank(void *payload) {
     (void)snprintf(r->message, sizeof r->message, "%s", rlo_error_last()->message);
     return;
   }
+  r->heap_bytes = test_heap_bytes();
   for (int32_t n = 0; n < r->num_runs; ++n) {
     run_once(r, exchange, n);
   }
@@ -252,6 +261,30 @@ static void end_usual(exchange_case *c, fake_net *net) {
   free_ranks(net);
   fake_net_deinit(net);
   exchange_case_deinit(c);
+}
+
+/* Messages of one byte, at two ends each. */
+RLO_TEST(test_exchange_threads__messages_take_the_memory_that_is_stated) {
+  static const char *const types[] = {"u8[1000]", "s4[1000]{0:E(4)}"};
+  for (int n = 0; n < 2; ++n) {
+    exchange_case c;
+    fake_net net;
+    test_random random = {5};
+    exchange_case_make(&c, types[n], "{devices=[2]0,1}", types[n], "{devices=[2]1,0}", NULL, 2,
+                       &random);
+    fake_net_init(&net, 2, 9);
+    begin_ranks(&c, &net, 1, 4);
+    const size_t before = test_heap_bytes();
+    run_ranks(&net);
+    check_ranks(&c, &net);
+    const int64_t ends = 4 * ranks[0].info.messages_to_send;
+    ck_assert_int_ge(ends, 1000);
+    const size_t most = (size_t)(2 * ranks[0].info.host_scratch_bytes + ends * 4096);
+    for (int k = 0; k < 2; ++k) {
+      ck_assert_uint_le(ranks[k].heap_bytes, before + most + (64 << 10));
+    }
+    end_usual(&c, &net);
+  }
 }
 
 /* A link is lost with any of its transfers: of the agreement at creation, of
