@@ -67,6 +67,10 @@ RLO_API bool rlo_dtype_is_valid(rlo_dtype dtype);
  */
 RLO_API const char *rlo_dtype_name(rlo_dtype dtype);
 
+/** Returns the name in NumPy or ml_dtypes, such as "float32", or "invalid";
+ *  static storage. */
+RLO_API const char *rlo_dtype_numpy_name(rlo_dtype dtype);
+
 /**
  * Finds an element type by its name in HLO, "f32", or in NumPy and ml_dtypes,
  * "float32"; case-sensitive.

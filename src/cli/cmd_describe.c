@@ -306,6 +306,22 @@ static int run(int argc, char **argv) {
              : describe(&request, has_text ? argv[optind] : NULL, common.is_json);
 }
 
+static void print_types(FILE *out) {
+  /* Above the numbers of all types. */
+  enum { END = 64 };
+
+  int column = 0;
+  fputs("\nElement types. NumPy's names, beside ours, are read as well:\n", out);
+  for (int number = 0; number < END; ++number) {
+    if (rlo_dtype_is_valid((rlo_dtype)number)) {
+      fprintf(out, "%s%-13s %-*s", column == 0 ? "\n  " : "  ", rlo_dtype_name((rlo_dtype)number),
+              column == 0 ? 19 : 0, rlo_dtype_numpy_name((rlo_dtype)number));
+      column = 1 - column;
+    }
+  }
+  fputc('\n', out);
+}
+
 const rlo__command rlo__cmd_describe = {
     .name = "describe",
     .summary = "print the sizes of a shape, of a program's arrays",
@@ -389,6 +405,7 @@ const rlo__command rlo__cmd_describe = {
         "Examples:\n"
         "  relayout describe --numpy '<f4' --dims 3,4 --strides 16,4\n"
         "  relayout describe 'f32[64,100]{1,0:T(8,128)}'\n",
+    .print_more_help = print_types,
     .options = options,
     .run = run,
 };

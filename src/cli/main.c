@@ -52,7 +52,9 @@ static void print_overview(FILE *out) {
       "in\n"
       "braces are the dimensions from the fastest varying to the slowest),\n"
       "f32[2,3]{0,1:pad(3,5)fill(zero)} is column-major, widened to 3 x 5 and\n"
-      "filled with zeros, f32[64,100]{1,0:T(8,128)} is tiled.\n"
+      "filled with zeros, f32[64,100]{1,0:T(8,128)} is tiled. relayout "
+      "describe\n"
+      "--help has the names of the element types.\n"
       "\n"
       "Exit codes: 0 success, 1 failure, 2 the command line is wrong,\n"
       "70 the OpenCL driver died, 128 + n signal n ended the command.\n",

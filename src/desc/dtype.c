@@ -97,6 +97,10 @@ const char *rlo_dtype_name(rlo_dtype dtype) {
   return rlo_dtype_is_valid(dtype) ? row_of(dtype)->name : "invalid";
 }
 
+const char *rlo_dtype_numpy_name(rlo_dtype dtype) {
+  return rlo_dtype_is_valid(dtype) ? row_of(dtype)->npy_name : "invalid";
+}
+
 void rlo__dtype_try_names(rlo__nearest *nearest) {
   for (int number = 1; number < rlo__dtype_end; ++number) {
     if (infos[number].name != NULL) {

@@ -44,6 +44,15 @@ class Help(CliCase):
             self.assertIn("\n  .bin, .raw  bare bytes:", text)
         self.assertNotIn(".npy", self.ok("help", "explain"))
 
+    def test_help_lists_the_types(self):
+        table = self.ok("describe", "--help").split("are read as well:\n")[1]
+        names = table.split()
+        self.assertEqual(len(names), 2 * 32)
+        for ours, numpy in zip(names[::2], names[1::2]):
+            text = self.ok("describe", numpy + "[2]")
+            self.assertEqual(text, self.ok("describe", ours + "[2]"))
+            self.assertIn(" %s[2]{0" % ours, text)
+
     def test_version(self):
         self.assertRegex(self.ok("--version"), r"^relayout \d+\.\d+\.\d+\n$")
 
