@@ -377,6 +377,7 @@ static int add_instruction(void *payload, const rlo__hlo_instruction *instructio
   module *m = &((report *)payload)->current;
   m->instruction = instruction;
   ++m->instructions;
+  m->without_size += instruction->shape == NULL;
   if (instruction->fused_computation != NULL) {
     computation *fused =
         find_name(&m->computations, instruction->fused_computation, sizeof(*fused));
@@ -385,8 +386,9 @@ static int add_instruction(void *payload, const rlo__hlo_instruction *instructio
     }
     fused->is_fused = true;
   }
-  return rlo__check(
-      rlo_shape_tree_for_each_subshape(instruction->shape, RLO_WALK_LEAVES, visit_leaf, m));
+  return instruction->shape == NULL ? RLO__EXIT_OK
+                                    : rlo__check(rlo_shape_tree_for_each_subshape(
+                                          instruction->shape, RLO_WALK_LEAVES, visit_leaf, m));
 }
 
 int rlo__describe_hlo(const char *path, int64_t top, bool is_json) {

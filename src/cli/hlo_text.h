@@ -11,8 +11,8 @@
  * A reader of HLO text, as XLA dumps it: modules, their computations and the
  * shape of each instruction. A line is read at a time, so that files of any
  * size are read in the memory of their longest line. It passes over operands,
- * attributes, the tables of source locations and the values of constants,
- * however many lines they take.
+ * attributes, computations within them, comments, the tables of source locations
+ * and the values of constants, however many lines they take.
  */
 
 /** An instruction. All borrowed for the call. */
@@ -20,6 +20,7 @@ typedef struct rlo__hlo_instruction {
   int64_t line;
   const char *name;
   const char *opcode;
+  /** NULL if it is not stated. */
   const rlo_shape_tree *shape;
   /** The computation whose body the instruction runs as one kernel: of a
    *  fusion; else NULL. */

@@ -30,35 +30,18 @@ static rlo_status expect_assignment(rlo__lexer *lexer) {
   return rlo__lexer_expect(lexer, "=");
 }
 
-/* '{' ... '}' */
-static rlo_status skip_braces(rlo__lexer *lexer) {
-  RLO_TRY(rlo__lexer_expect(lexer, "{"));
-  for (int64_t depth = 1; depth > 0;) {
-    depth += rlo__lexer_is_at(lexer, "{") - rlo__lexer_is_at(lexer, "}");
-    if (lexer->token.kind == RLO__TOKEN_END) {
-      return rlo__lexer_refuse(lexer, "'}'");
-    }
-    RLO_TRY(rlo__lexer_advance(lexer));
-  }
-  return RLO_OK;
-}
-
-/* {('shard_as' | 'shard_like') INT | 'metadata' '=' braces} '}', of which no box
- * depends on. */
+/* [('shard_as' | 'shard_like' | 'metadata') ...] '}': no box depends on these. */
 static rlo_status parse_end(rlo__lexer *lexer) {
-  for (;;) {
-    if (rlo__lexer_is_at(lexer, "shard_as") || rlo__lexer_is_at(lexer, "shard_like")) {
-      int64_t group;
-      RLO_TRY(rlo__lexer_advance(lexer));
-      RLO_TRY(rlo__lexer_read_integer(lexer, 0, "the number of a group", &group));
-    } else if (rlo__lexer_is_at(lexer, "metadata")) {
-      RLO_TRY(expect_assignment(lexer));
-      RLO_TRY(skip_braces(lexer));
-    } else {
-      RLO_TRY(rlo__lexer_expect(lexer, "}"));
-      return rlo__lexer_expect_end(lexer);
-    }
+  const bool is_passed = rlo__lexer_is_at(lexer, "shard_as") ||
+                         rlo__lexer_is_at(lexer, "shard_like") ||
+                         rlo__lexer_is_at(lexer, "metadata");
+  int64_t depth = 1;
+  while (is_passed && depth > 0 && lexer->token.kind != RLO__TOKEN_END) {
+    RLO_TRY(rlo__lexer_advance(lexer));
+    depth += rlo__lexer_is_at(lexer, "{") - rlo__lexer_is_at(lexer, "}");
   }
+  RLO_TRY(rlo__lexer_expect(lexer, "}"));
+  return rlo__lexer_expect_end(lexer);
 }
 
 /* '[' INT {',' INT} ']' of at most RLO_SHARDING_MAX_IOTA_RANK entries */
@@ -351,7 +334,10 @@ static void print_tiled(rlo__str *str, const rlo_sharding *sharding) {
     rlo__str_printf(str, "%s%" PRId64, tiles.rank + k > 0 ? "," : "", tiles.subgroups[k].count);
   }
   rlo__str_append_char(str, ']');
-  if (tiles.iota_rank > 0) {
+  if (rlo_sharding_num_devices(sharding) == 1) {
+    /* XLA reads no list of one device. */
+    rlo__str_append(str, "<=[1]");
+  } else if (tiles.iota_rank > 0) {
     print_iota(str, &tiles);
   } else {
     print_list(str, tiles.devices, rlo_sharding_num_devices(sharding));

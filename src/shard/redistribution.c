@@ -259,7 +259,7 @@ typedef struct tally {
 
 int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count) {
   bool is_power_of_two = (count & (count - 1)) == 0;
-  return is_power_of_two ? a ^ b : a + b - (a + b < count ? 0 : count);
+  return is_power_of_two ? a ^ b : (a + b) % count;
 }
 
 static rlo_status count_looks(tally *t, int64_t count) {

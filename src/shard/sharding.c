@@ -177,10 +177,6 @@ static void find_iota(rlo_sharding *sharding) {
   list_iota(tiles, cells, sharding->cells);
   if (memcmp(tiles->devices, sharding->cells, (size_t)cells * sizeof *sharding->cells) != 0) {
     tiles->iota_rank = 0;
-  } else if (cells == 1) {
-    tiles->iota_rank = 1;
-    tiles->iota_dims[0] = 1;
-    tiles->iota_permutation[0] = 0;
   }
 }
 
@@ -269,7 +265,7 @@ static rlo_status fill_tiled(rlo_sharding *sharding, const rlo_sharding_tiles *t
   if (tiles->num_subgroups > 0) {
     order_subgroups(sharding);
   }
-  if (tiles->iota_rank > 0 || cells == 1) {
+  if (tiles->iota_rank > 0) {
     find_iota(sharding);
   }
   return find_cells(sharding);

@@ -67,6 +67,28 @@ main {
 """
 
 
+# What XLA's parser takes and its printer does not write, and what its canonical
+# printer does: nested computations.
+FREE = """\
+\xef\xbb\xbfHloModule m, entry_computation_layout={(f32[4,8]{1,0})->f32[8]{0}} // m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+fused (p: f32[4,8]{1,0}) -> f32[4,8]{1,0} { // }
+  p = f32[4,8]{1,0} parameter(0) /* {
+  q = f32[9] parameter(1) */
+  ROOT n = f32[4,8]{1,0} negate(p)
+} /* x */ ENTRY e { p = f32[4,8]{1,0} parameter(0)
+  f = f32[4,8]{1,0}
+    fusion(p), kind=kLoop, calls=fused z = f32[] constant(0)
+  r = f32[8]{0} reduce(f, z), dimensions={0}, to_apply=
+  {
+    tmp_0 = f32[] parameter(0)
+    ROOT tmp_2 = f32[] add(f32[] tmp_0, f32[] tmp_0), metadata={op_name="{"}
+  }, sharding={replicated}
+  t = tuple(r, z)
+  ROOT g = f32[8]{0} get-tuple-element(t), index=0}
+"""
+
+
 class Hlo(CliCase):
     def hlo(self, text, *options):
         self.write("dump.txt", text.encode())
@@ -161,6 +183,19 @@ without size    1
         self.assertEqual([(w["instruction"], w["computation"], w["line"])
                           for w in module["wasteful"]], [("y", "c", 8)])
 
+    def test_free_text(self):
+        self.write("dump.txt", FREE.encode("latin-1"))
+        told = json.loads(self.ok("describe", "--json", "--hlo", "dump.txt"))
+        self.assertEqual(told["bad_lines"], 0)
+        module, = told["modules"]
+        # tuple(r, z) states no shape; a nested body is a part of its caller.
+        self.assertEqual((module["name"], module["computations"],
+                          module["fused_computations"],
+                          module["instructions"], module["arrays"],
+                          module["arrays_in_fusions"],
+                          module["without_size"], module["bytes"]),
+                         ("m", 3, 1, 11, 8, 2, 1, 3 * 4 + 2 * 128 + 4 + 2 * 32))
+
     def test_many_kinds(self):
         """More shapes than the first table of them has room for, in more
         computations than one."""
@@ -231,6 +266,11 @@ without size    1
         self.fails_on("HloModule\n", "dump.txt:1: expected the name of a")
         self.fails_on("HloModule m\nmain {\n  x = (f32[2], f32[3 copy()\n}\n",
                       "dump.txt:3: expected an opcode")
+        self.fails_on("HloModule m\nmain {\n  x = f32[2]\n  y = f32[2] copy(x)\n"
+                      "  ROOT z = f32[3]\n}\n/*",
+                      "dump.txt:3: expected an opcode",
+                      "dump.txt:5: expected an opcode",
+                      "dump.txt:7: the file ends within a comment")
         self.fails_on("\xff\x01\n", "dump.txt:1: expected HloModule")
         self.fails_on("// a\0b\n", "dump.txt:1: expected text, found a byte")
         many = self.fails_on("HloModule m\n" + "bad\n" * 25,

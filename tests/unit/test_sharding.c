@@ -134,7 +134,6 @@ static const struct {
     {"{devices=[2]<=[2] last_tile_dims={manual,manual}}", RLO_PARSE,
      "2 subgroups of a grid that has 1 dimensions"},
     {"{devices=[2]<=[2] metadata={\"}\"}", RLO_PARSE, "expected '}', found the end"},
-    {"{devices=[2]<=[2] shard_as}", RLO_PARSE, "expected the number of a group"},
     {"{devices=[1048576,2]<=[2097152]}", RLO_UNSUPPORTED, "more than 1048576 cells"},
     {"{devices=[4611686018427387904,4]<=[4]}", RLO_UNSUPPORTED, "more than 1048576 cells"},
     {"{devices=[2]<=["
