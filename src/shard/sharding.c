@@ -187,7 +187,8 @@ static int compare_devices(const void *left, const void *right) {
 }
 
 /* Brings subgroups into XLA's order, one of each kind, without those of one
- * device; and the devices that hold copies into theirs. */
+ * device; and the devices, from `cells`, into that of the new grid, those of
+ * copies into theirs. */
 static void order_subgroups(rlo_sharding *sharding) {
   static const rlo_sharding_kind kinds[] = {RLO_SHARDING_MANUAL, RLO_SHARDING_UNREDUCED,
                                             RLO_SHARDING_REPLICATED};
@@ -212,15 +213,13 @@ static void order_subgroups(rlo_sharding *sharding) {
       tiles->subgroups[tiles->num_subgroups++] = (rlo_sharding_subgroup){kinds[n], count};
     }
   }
-  list_iota(&old, sharding->num_devices, sharding->cells);
+  list_iota(&old, sharding->num_devices, sharding->devices);
   for (int64_t cell = 0; cell < sharding->num_devices; ++cell) {
-    sharding->cells[cell] = sharding->devices[cell - cell % size + sharding->cells[cell]];
+    sharding->devices[cell] = sharding->cells[cell - cell % size + sharding->devices[cell]];
   }
-  for (int64_t cell = 0; cell < sharding->num_devices; cell += count) {
-    qsort(&sharding->cells[cell], (size_t)count, sizeof *sharding->cells, compare_devices);
+  for (int64_t cell = 0; cell < sharding->num_devices && count > 1; cell += count) {
+    qsort(&sharding->devices[cell], (size_t)count, sizeof *sharding->devices, compare_devices);
   }
-  memcpy(sharding->devices, sharding->cells,
-         (size_t)sharding->num_devices * sizeof *sharding->cells);
 }
 
 /* Inverts the list of devices, which proves that each is there once. */
@@ -258,13 +257,11 @@ static rlo_status fill_tiled(rlo_sharding *sharding, const rlo_sharding_tiles *t
     return RLO_OUT_OF_MEMORY;
   }
   if (tiles->iota_rank > 0) {
-    list_iota(tiles, cells, devices);
+    list_iota(tiles, cells, sharding->cells);
   } else {
-    memcpy(devices, tiles->devices, (size_t)cells * sizeof *devices);
+    memcpy(sharding->cells, tiles->devices, (size_t)cells * sizeof *devices);
   }
-  if (tiles->num_subgroups > 0) {
-    order_subgroups(sharding);
-  }
+  order_subgroups(sharding);
   if (tiles->iota_rank > 0) {
     find_iota(sharding);
   }
