@@ -51,9 +51,6 @@ rlo_status rlo__task_run(const rlo__task *task, const rlo__memory *src, const rl
   rlo__memory to = *dst;
   void *const operands[] = {&from};
   *out_event = NULL;
-  if (task->move == NULL) {
-    return RLO_OK;
-  }
   from.is_external = true;
   from.ready = wait;
   rlo_status status = rlo__move_run(task->move, operands, &to);
