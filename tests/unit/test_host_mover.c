@@ -156,6 +156,28 @@ RLO_TEST(test_host_mover__shares_of_interleaved_axes_share_no_byte) {
   test_host_expect(&move, "interleaved");
 }
 
+RLO_TEST(test_host_mover__shares_are_about_equal) {
+  enum { BYTES = 300 * 400, SHARES = 4 };
+
+  static uint8_t src[BYTES];
+  static uint8_t dst[BYTES];
+  test_pair pair = {"?[300,400]", "?[400,300]", "1,0", true};
+  rlo__host_mover *mover;
+  lower(&pair, "u8");
+  ck_assert_int_eq(rlo__host_mover_create(&problem, &mover), RLO_OK);
+  memset(src, 1, sizeof src);
+  for (int32_t share = 0; share < SHARES; ++share) {
+    memset(dst, 0, sizeof dst);
+    ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, share, SHARES), RLO_OK);
+    int written = 0;
+    for (int k = 0; k < BYTES; ++k) {
+      written += dst[k];
+    }
+    ck_assert_int_gt(written, BYTES / SHARES / 2);
+  }
+  rlo__host_mover_release(mover);
+}
+
 /* From here on: random problems. */
 
 static int run_random(test_problem_kind kind, int count) {
