@@ -210,8 +210,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(const rlo_redistribu
  *                     plan gives to device k is for device out_devices[k], each
  *                     of which is there once; see rlo_sharding_relabel.
  * @return RLO_OK; RLO_OVERFLOW for a piece that is larger than
- *         RLO_RELABEL_MAX_PIECE_BYTES; RLO_OUT_OF_MEMORY. On failure the
- *         contents of out_devices are undefined.
+ *         RLO_RELABEL_MAX_PIECE_BYTES; RLO_UNSUPPORTED where more than 2^24
+ *         pieces, of all holders, would be weighed twice; RLO_OUT_OF_MEMORY. On
+ *         failure the contents of out_devices are undefined.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_redistribution_relabel(const rlo_redistribution *plan,
                                                             int64_t *out_devices);

@@ -135,7 +135,11 @@ typedef struct gain_walk {
   int64_t best_gain;
   /* The gains of all parts that were visited, each on its own device. */
   int64_t kept;
+  int64_t num_visits;
 } gain_walk;
+
+/* Gains that are weighed, in seconds: enough for all pairs of 4,096 devices. */
+#define MAX_VISITS (INT64_C(1) << 25)
 
 /* Visits all devices that hold a piece. */
 static rlo_status visit_holders(void *payload, const rlo_redistribution_piece *piece) {
@@ -145,6 +149,11 @@ static rlo_status visit_holders(void *payload, const rlo_redistribution_piece *p
   int64_t num_copies = rlo__holding_count_copies(source, tile);
   for (int64_t copy = 0; copy < num_copies; ++copy) {
     int64_t device = rlo__holding_device(source, tile, piece->addend, copy);
+    if (++walk->num_visits > MAX_VISITS) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "too many pieces to relabel: more than %" PRId64 " gains of parts",
+                      MAX_VISITS);
+    }
     RLO_TRY(walk->fn(walk, device, piece->bytes));
   }
   return RLO_OK;
