@@ -265,13 +265,15 @@ static void end_usual(exchange_case *c, fake_net *net) {
 
 /* Messages of one byte, at two ends each. */
 RLO_TEST(test_exchange_threads__messages_take_the_memory_that_is_stated) {
-  static const char *const types[] = {"u8[1000]", "s4[1000]{0:E(4)}"};
+  static const char *const cases[][4] = {
+      {"u8[1000]", "{devices=[2]0,1}", "u8[1000]", "{devices=[2]1,0}"},
+      {"s4[400,8]{1,0:E(4)}", "{devices=[2,1]0,1}", "s4[400,8]{0,1:E(4)}", "{devices=[2,1]1,0}"},
+  };
   for (int n = 0; n < 2; ++n) {
     exchange_case c;
     fake_net net;
     test_random random = {5};
-    exchange_case_make(&c, types[n], "{devices=[2]0,1}", types[n], "{devices=[2]1,0}", NULL, 2,
-                       &random);
+    exchange_case_make(&c, cases[n][0], cases[n][1], cases[n][2], cases[n][3], NULL, 2, &random);
     fake_net_init(&net, 2, 9);
     begin_ranks(&c, &net, 1, 4);
     const size_t before = test_heap_bytes();
