@@ -249,6 +249,43 @@ RLO_TEST(test_relabel__parts_stay_where_nothing_is_gained) {
   rlo_sharding_release(shardings[1]);
 }
 
+/* Pairs of boxes that end at these positions of each. */
+static rlo_sharding *make_pairs(int64_t num_pairs, int64_t middle, int64_t end) {
+  static char text[1 << 15];
+  rlo_sharding *made = NULL;
+  size_t length = (size_t)snprintf(text, sizeof text, "{boxes=");
+  for (int64_t n = 0; n < num_pairs; ++n) {
+    const int64_t at = n * end;
+    length += (size_t)snprintf(text + length, sizeof text - length,
+                               "[%" PRId64 ":%" PRId64 "][%" PRId64 ":%" PRId64 "]", at,
+                               at + middle, at + middle, at + end);
+  }
+  text[length++] = '}';
+  expect_ok(rlo_sharding_parse(text, length, &made));
+  return made;
+}
+
+/* The first part of a pair gains 10 bytes on the second device, where the second
+ * part had 9, and 9 on its own: who takes the most first keeps 10 of 18. */
+RLO_TEST(test_relabel__greed_is_worse_than_to_stay) {
+  enum { NUM_PAIRS = (RLO_RELABEL_MAX_EXACT_DEVICES + 2) / 2 };
+
+  static int64_t devices[MAX_DEVICES];
+  const int64_t dims[] = {28 * NUM_PAIRS};
+  rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  rlo_shape shape = test_shape_make(RLO_DTYPE_U8, dims, 1);
+  o.from = o.to = &shape;
+  o.num_devices = (int64_t)2 * NUM_PAIRS;
+  o.from_sharding = make_pairs(NUM_PAIRS, 9, 28);
+  o.to_sharding = make_pairs(NUM_PAIRS, 19, 28);
+  ck_assert_int_eq(relabel(&o, devices), 10 * NUM_PAIRS);
+  for (int64_t k = 0; k < o.num_devices; ++k) {
+    ck_assert_int_eq(devices[k], k);
+  }
+  rlo_sharding_release(o.from_sharding);
+  rlo_sharding_release(o.to_sharding);
+}
+
 /* ---------------------------------------------------------------- shardings */
 
 static const struct {

@@ -315,6 +315,27 @@ RLO_TEST(test_storage__functions_of_an_older_header) {
   ck_assert_ptr_null(storage);
 }
 
+/* Runs that begin before the memory and end behind it: that part of neither is
+ * touched. */
+RLO_TEST(test_storage__lattices_beyond_memory_are_clipped) {
+  enum { BEFORE = 4, BYTES = 8, RUN = 6, RUNS = 3 };
+
+  const rlo__lattice lattice = {
+      .base_byte = -BEFORE, .num_dims = 1, .extents = {RUNS}, .strides = {RUN}, .run_bytes = RUN};
+  char around[2 * BEFORE + BYTES + RUN];
+  char packed[RUN * RUNS];
+  for (int is_write = 0; is_write < 2; ++is_write) {
+    memset(around, 'm', sizeof around);
+    memset(packed, 'p', sizeof packed);
+    rlo__lattice_copy(&lattice, around + BEFORE, BYTES, packed, is_write == 1);
+    for (int n = 0; n < RUN * RUNS; ++n) {
+      const bool is_inside = n >= BEFORE && n < BEFORE + BYTES;
+      ck_assert_int_eq(packed[n], is_inside && is_write == 0 ? 'm' : 'p');
+      ck_assert_int_eq(around[n], is_inside && is_write == 1 ? 'p' : 'm');
+    }
+  }
+}
+
 /* ------------------------------------------------------------------- traits */
 
 RLO_TEST(test_storage__traits_have_defaults) {
