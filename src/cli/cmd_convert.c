@@ -78,9 +78,7 @@ static void report_output(const rlo__stream *stream, rlo__report *r,
   }
   /* Pieces may run by several families. */
   const char *family = is_on_host ? "host" : result->family[0] != '\0' ? result->family : NULL;
-  RLO__REPORT(r, RLO__STRING("family", NULL, family),
-              RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
-              RLO__STRING("chosen_by", NULL, stream->chosen_by));
+  RLO__REPORT(r, RLO__STRING("family", NULL, family));
   if (stream->is_in_pieces || !is_on_host) {
     RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
   }

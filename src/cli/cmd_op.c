@@ -240,7 +240,6 @@ static int place_outputs(rlo__op *op) {
 static void report_results(const rlo__stream *stream, rlo__report *r,
                            const rlo__stream_result *result) {
   const rlo__op *op = stream->payload;
-  const bool is_on_host = op->request->stream.devices.is_none;
   RLO__REPORT(r, RLO__STRING("operation", NULL, op->kernel.kernel_name));
   rlo__report_open(r, "results", '[');
   for (int32_t n = 0; n < op->num_outputs; ++n) {
@@ -249,8 +248,7 @@ static void report_results(const rlo__stream *stream, rlo__report *r,
   }
   rlo__report_close(r);
   if (result != NULL && stream->is_in_pieces) {
-    RLO__REPORT(r, RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
-                RLO__REAL("seconds", result->info.seconds));
+    RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
   }
 }
 
@@ -429,8 +427,7 @@ const rlo__command rlo__cmd_op = {
         "Usage: relayout op NAME [OPTION...] IN... OUT...\n"
         "       relayout op --list [--json]\n"
         "\n"
-        "Reads arrays, runs one of the built-in operations, and\n"
-        "writes its results:\n"
+        "Runs one of the built-in operations on arrays in files:\n"
         "\n"
         "  relayout op pad_v2 --attr paddings=0,1,2,2 in.npy out.npy\n"
         "  relayout op concat --attr axis=1 a.npy b.npy c.npy out.npy\n"
@@ -479,9 +476,8 @@ const rlo__command rlo__cmd_op = {
         "                   ui.perfetto.dev, the inputs, results and bytes of "
         "the\n"
         "                   operation, and how long it read, ran and wrote\n"
-        "  --json           print an object with the keys operation and "
-        "results\n"
-        "                   (each shape, file)\n"
+        "  --json           print operation, results (each shape, file),\n"
+        "                   device and chosen_by\n"
         "  --no-isolate     use the OpenCL driver in this process\n"
         "\n"
         "Large arrays. If an input or a result has more than 64 MiB, the "

@@ -13,7 +13,15 @@ static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP};
 static volatile pid_t current_child;
 static rlo__interrupt_file *volatile first_file;
 
+static volatile sig_atomic_t *volatile orderly_flag;
+static volatile sig_atomic_t is_asked;
+
 static void handle(int signal_number) {
+  if (orderly_flag != NULL && !is_asked) {
+    is_asked = 1;
+    *orderly_flag = signal_number;
+    return;
+  }
   if (current_child > 0) {
     kill(current_child, SIGKILL);
   }
@@ -62,7 +70,7 @@ void rlo__interrupt_uninstall(void) {
   for (size_t i = 0; i < NUM_HANDLED; ++i) {
     struct sigaction before;
     sigaction(handled_signals[i], NULL, &before);
-    if (before.sa_handler == handle) {
+    if (before.sa_handler == handle && orderly_flag == NULL) {
       signal(handled_signals[i], SIG_DFL);
     }
   }
@@ -82,6 +90,11 @@ void rlo__interrupt_unblock(void) {
 
 void rlo__interrupt_set_child(pid_t child) {
   current_child = child;
+}
+
+void rlo__interrupt_set_orderly(volatile sig_atomic_t *flag) {
+  is_asked = 0;
+  orderly_flag = flag;
 }
 
 void rlo__interrupt_add_file(rlo__interrupt_file *file) {

@@ -17,7 +17,8 @@
  *  with an error instead. */
 void rlo__interrupt_install(void);
 
-/** Restores the default handlers. Call in a child, after fork. */
+/** Restores the default handlers, unless a signal may be orderly. Call in a child,
+ *  after fork. */
 void rlo__interrupt_uninstall(void);
 
 /** Blocks and restores those signals around steps that must not be separated,
@@ -27,6 +28,11 @@ void rlo__interrupt_unblock(void);
 
 /** Sets the child to kill; 0: none. Call with the signals blocked. */
 void rlo__interrupt_set_child(pid_t child);
+
+/** Lets the first signal of a process only set a flag to its number, for jobs that
+ *  look at it and end by themselves; the next one ends the command. NULL: each
+ *  one does. */
+void rlo__interrupt_set_orderly(volatile sig_atomic_t *flag);
 
 /** A file to unlink. Everything is borrowed while it is listed. */
 typedef struct rlo__interrupt_file {

@@ -2,6 +2,7 @@
 #ifndef RLO_CLI_STREAM_H
 #define RLO_CLI_STREAM_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -72,7 +73,8 @@ typedef struct rlo__stream_options {
   "                failed; begin if it was not. Without it only outputs of\n"  \
   "                1 GiB and more can be gone on with\n"                       \
   "  --progress    a line each 10 seconds where standard error is no\n"        \
-  "                terminal; on one it is drawn without\n"                     \
+  "                terminal; on one it is drawn without. It waits for the\n"   \
+  "                stage, read, run or write, that takes longest\n"            \
   "  --quiet       no progress\n"                                              \
   "\n"                                                                         \
   "With --json there are then several objects, one a line, with the key\n"     \
@@ -138,6 +140,8 @@ typedef struct rlo__stream_result {
   rlo_status status;
   /** All jobs were accepted. */
   bool has_begun;
+  /** The signal that asks for an orderly stop; 0: none does. */
+  volatile sig_atomic_t stop_signal;
 } rlo__stream_result;
 
 /** The work of a stream. All borrowed. */
@@ -156,8 +160,8 @@ typedef struct rlo__stream {
   /** The outputs are compared with what the host makes of the sources, before
    *  they get their names. */
   bool is_verified;
-  /** Adds what a verb says of its outputs, and, if there is a result, of where
-   *  they were made. NULL: nothing is printed. */
+  /** Adds what a verb says of its outputs, and, if there is a result, of how they
+   *  were made. NULL: nothing is printed. */
   void (*report)(const struct rlo__stream *stream, rlo__report *report,
                  const rlo__stream_result *result);
   const void *payload;
@@ -167,6 +171,11 @@ typedef struct rlo__stream {
    *  on a device. --json then has an event for the plan, for each second and
    *  for the end. */
   bool is_in_pieces;
+  /** The outputs are made in memory: they would be written in short runs between
+   *  those of each other, which is slow, and there is memory for them. */
+  bool is_in_memory;
+  /** The jobs compare with the outputs, in place of writing them. */
+  bool is_verifying;
   /** Why the jobs run where they do: "option", "size", "element size", "memory",
    *  "default", or "no device" if that one cannot be opened. */
   const char *chosen_by;

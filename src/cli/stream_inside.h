@@ -51,6 +51,9 @@ void rlo__stream_words_make(const rlo__stream *stream, const rlo_job_info *info,
  *  rlo__interrupt_file. */
 void rlo__stream_words_stop(const void *words, bool stays);
 
+/** Says the same after an orderly stop, for which all that was done stays. */
+void rlo__stream_words_end(const rlo__stream_words *words, bool stays);
+
 /** Says how to go on, after the reason of a failure. */
 void rlo__stream_words_fail(const rlo__stream_words *words);
 
@@ -65,14 +68,13 @@ rlo_service_options rlo__stream_service_options(const rlo__stream *stream);
 rlo_job_options rlo__stream_job_options(const rlo__stream *stream, int32_t job,
                                         const rlo__journal_path *journal);
 
-/**
- * Decides where the jobs run, and computes what they would do together.
- *
- * @param out_is_in_memory  whether the outputs are better made in memory: they
- *                 would be written in short runs between those of each other,
- *                 which is slow, and there is memory for them.
- */
-int rlo__stream_plan(rlo__stream *stream, rlo_job_estimate *out_estimate, bool *out_is_in_memory);
+/** Decides where the jobs run and how outputs are made, and checks them. */
+int rlo__stream_plan(rlo__stream *stream);
+
+/** Computes what the jobs will do in a service: each one, into a list, and all
+ *  together. */
+int rlo__stream_estimate(const rlo__stream *stream, const rlo_service *service,
+                         rlo_job_estimate *out_jobs, rlo_job_estimate *out_all);
 
 /* --- stream_report.c: how far a job is, on standard error */
 
@@ -87,8 +89,17 @@ typedef enum rlo__progress_kind {
 /** Used by one thread. */
 typedef struct rlo__progress {
   rlo__progress_kind kind;
-  /** The output that is being made. Borrowed. */
-  const char *name;
+  /** The output that is being made, and who makes it. Borrowed. */
+  const char *name, *place;
+  bool is_verifying;
+
+  /** Seconds, and bytes that were done then: some seconds ago, so that a rate is
+   *  of these, and since. */
+  struct {
+    double seconds;
+    int64_t bytes;
+  } marks[2];
+
   /** When it is shown next, in seconds of the job. */
   double next_seconds;
   /** The columns of the terminal's line that it has; 0: none. */
@@ -99,9 +110,9 @@ typedef struct rlo__progress {
 
 /** Begins, for what standard error is: a terminal that can go back to the
  *  beginning of a line, or not; then lines only if they are wanted. Shows
- *  nothing yet, nor in the first second. `name` is borrowed. */
-void rlo__progress_begin(rlo__progress *progress, const rlo__stream_options *options,
-                         const char *name);
+ *  nothing yet, nor in the first second. All is borrowed. */
+void rlo__progress_begin(rlo__progress *progress, const rlo__stream *stream,
+                         const rlo__stream_result *result);
 
 /** Shows it if it is time to, and prints an event each second for --json; call
  *  it ten times a second. */
@@ -116,8 +127,10 @@ void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info);
 /** Adds what a job has done to that of all. */
 void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all);
 
-/** Prints what they will need: the event "plan", or text for --dry-run. */
-void rlo__stream_print_plan(const rlo__stream *stream, const rlo_job_estimate *estimate);
+/** Prints what they will need: the event "plan", or text for --dry-run.
+ *  @param result  names the devices. */
+void rlo__stream_print_plan(const rlo__stream *stream, const rlo__stream_result *result,
+                            const rlo_job_estimate *estimate);
 
 /** Prints the outputs, or the event "end". Of jobs that failed only that: the
  *  reason is on standard error. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "relayout/opencl.h"
@@ -50,8 +51,7 @@ int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
 }
 
 bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
-  return options->memory_bytes != 0 || options->passes != 0 ||
-         options->io == RLO__STREAM_IO_DIRECT || options->is_dry_run;
+  return options->memory_bytes != 0 || options->passes != 0 || options->io == RLO__STREAM_IO_DIRECT;
 }
 
 /* Returns whether some array is moved in several pieces, mostly. */
@@ -150,15 +150,44 @@ static void look(const rlo__stream *stream, int32_t output, remains *out) {
   out->has_part = is_named && access(out->file.temp_path, F_OK) == 0;
 }
 
-/* Finds the journal with which a job would go on, or which it would create: ""
- * if it has none, or if the one that is there would be removed. */
+/* Returns whether an output is made in a file. */
+static bool has_part(const rlo__stream *stream, int32_t output) {
+  const char *path = stream->outputs[output].path;
+  return path != NULL && !stream->is_in_memory && !rlo__path_is_special(path);
+}
+
+/* Finds the journal with which a job would go on, or which it would create: "" if
+ * it has none. One that is there and would be removed is as one that is not. */
 static void find_journal(const rlo__stream *stream, int32_t job, rlo__journal_path *out_path) {
   remains r;
   const int32_t output = stream->jobs[job].output;
   look(stream, output, &r);
-  const bool is_used = rlo__stream_has_journal(stream, output) &&
-                       (!r.has_journal || (stream->options->is_resumed && r.has_part));
+  const bool is_used = has_part(stream, output) && rlo__stream_has_journal(stream, output);
   rlo__stream_name_journal(stream, job, is_used ? r.file.journal_path : NULL, out_path);
+  if (is_used && r.has_journal && !(stream->options->is_resumed && r.has_part)) {
+    strcat(out_path->text, "-0");
+  }
+}
+
+/* Returns the bytes that two passes may use behind an output: what its disk has
+ * left when the outputs are there. A part that is gone on with has its own. */
+static int64_t find_scratch_room(const rlo__stream *stream, int32_t output) {
+  remains r;
+  struct statvfs disk;
+  look(stream, output, &r);
+  char *slash = strrchr(r.file.temp_path, '/');
+  if (slash != NULL) {
+    slash[1] = '\0';
+  }
+  if ((r.has_part && r.has_journal) ||
+      statvfs(slash == NULL ? "." : r.file.temp_path, &disk) != 0) {
+    return INT64_MAX;
+  }
+  int64_t room = rlo__mul_capped((int64_t)disk.f_bavail, (int64_t)disk.f_frsize);
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    room -= stream->outputs[n].bytes;
+  }
+  return rlo__max(room, 0);
 }
 
 /* Returns whether there is something to go on with, so that pieces are the only
@@ -176,10 +205,12 @@ static bool is_begun(const rlo__stream *stream) {
 }
 
 int rlo__stream_fail_submit(const rlo__stream *stream) {
-  if (!is_begun(stream)) {
-    return rlo__fail_last();
-  }
-  return rlo__fail("%s; without --resume the job begins anew", rlo_error_last()->message);
+  const rlo_error *error = rlo_error_last();
+  const char *hint = is_begun(stream)                    ? "; without --resume the job begins anew"
+                     : stream->options->passes == 2      ? "; --passes 1 needs no scratch"
+                     : error->status == RLO_OUT_OF_RANGE ? "; --memory sets the budget"
+                                                         : "";
+  return rlo__fail("%s%s", error->message, hint);
 }
 
 /* --------------------------------------------------------------------- jobs */
@@ -205,32 +236,38 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *s, int32_t job,
   return options;
 }
 
-static rlo_status estimate_job(const rlo__stream *s, int32_t n, rlo_job_estimate *out_estimate) {
+/* Plans a job for a service; NULL: for one on the host. */
+static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_service *service,
+                               rlo_job_estimate *out_estimate) {
   const rlo__stream_job *job = &s->jobs[n];
+  const rlo__stream_output *output = &s->outputs[job->output];
   rlo_service_options of_service = rlo__stream_service_options(s);
   rlo__journal_path journal;
   find_journal(s, n, &journal);
   rlo_job_options of_job = rlo__stream_job_options(s, n, &journal);
-  rlo_storage_traits src = RLO_STORAGE_TRAITS_INIT;
-  rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
+  rlo_storage_traits traits[2] = {RLO_STORAGE_TRAITS_INIT, RLO_STORAGE_TRAITS_INIT};
   const bool has_file = job->source < s->num_sources;
-  const bool makes_file = s->outputs[job->output].path != NULL;
+  const bool makes_file = has_part(s, job->output);
   if (has_file) {
-    src.bytes = s->sources[job->source].bytes;
-    src.granule_bytes = rlo__array_source_granule_bytes(&s->sources[job->source]);
+    traits[0].bytes = s->sources[job->source].bytes;
+    traits[0].granule_bytes = rlo__array_source_granule_bytes(&s->sources[job->source]);
   }
-  dst.bytes = s->outputs[job->output].bytes;
+  traits[1].bytes = output->bytes;
   if (makes_file && rlo__stream_count_jobs(s, job->output, s->num_jobs) == 1) {
     /* It may use the output for two passes. */
-    dst.bytes = of_job.scratch_bytes = INT64_MAX;
+    of_job.scratch_bytes = find_scratch_room(s, job->output);
+    traits[1].bytes = rlo__add_capped(output->bytes, of_job.scratch_bytes);
   }
   if (rlo_problem_loads(job->problem)) {
     RLO_TRY(rlo__array_source_storage(&s->sources[job->indices], NULL, &of_job.indices));
   }
+  const rlo_storage_traits *src = has_file ? &traits[0] : NULL;
+  const rlo_storage_traits *dst = makes_file ? &traits[1] : NULL;
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   const rlo_status status =
-      rlo_job_estimate_make(job->problem, has_file ? &src : NULL, makes_file ? &dst : NULL,
-                            &of_service, &of_job, out_estimate);
+      service != NULL
+          ? rlo_service_estimate(service, job->problem, src, dst, &of_job, out_estimate)
+          : rlo_job_estimate_make(job->problem, src, dst, &of_service, &of_job, out_estimate);
   rlo_storage_release(of_job.indices);
   return status;
 }
@@ -268,16 +305,29 @@ static void add_estimate(const rlo_job_estimate *one, sum *s) {
   all->expected_fraction = s->time > 0 ? s->copy_bytes / s->time : 1;
 }
 
-static rlo_status estimate(rlo__stream *stream, sum *out) {
+static rlo_status estimate(const rlo__stream *stream, const rlo_service *service,
+                           rlo_job_estimate *jobs, sum *out) {
   *out = (sum){.all = RLO_JOB_ESTIMATE_INIT};
   out->all.expected_fraction = 1;
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
     rlo_job_estimate one;
-    RLO_TRY(estimate_job(stream, n, &one));
+    RLO_TRY(estimate_job(stream, n, service, &one));
     add_estimate(&one, out);
-    stream->outputs[stream->jobs[n].output].scratch_bytes = one.scratch_bytes;
+    if (jobs != NULL) {
+      jobs[n] = one;
+    }
   }
   return RLO_OK;
+}
+
+int rlo__stream_estimate(const rlo__stream *stream, const rlo_service *service,
+                         rlo_job_estimate *out_jobs, rlo_job_estimate *out_all) {
+  sum s;
+  if (estimate(stream, service, out_jobs, &s) != RLO_OK) {
+    return rlo__stream_fail_submit(stream);
+  }
+  *out_all = s.all;
+  return RLO__EXIT_OK;
 }
 
 /* Returns whether the jobs write so short runs between those of each other that
@@ -292,7 +342,7 @@ static bool is_better_in_memory(const rlo__stream *stream, const sum *s) {
          bytes < MEMORY_SHARE * (double)rlo__available_bytes("");
 }
 
-int rlo__stream_plan(rlo__stream *stream, rlo_job_estimate *out_estimate, bool *out_is_in_memory) {
+int rlo__stream_plan(rlo__stream *stream) {
   stream->is_in_pieces = is_in_pieces(stream);
   stream->chosen_by = choose_place(stream);
   const bool is_asked_for = rlo__stream_is_asked_for(stream->options) || is_begun(stream);
@@ -303,11 +353,10 @@ int rlo__stream_plan(rlo__stream *stream, rlo_job_estimate *out_estimate, bool *
     }
   }
   sum s;
-  if (estimate(stream, &s) != RLO_OK) {
+  if (estimate(stream, NULL, NULL, &s) != RLO_OK) {
     return rlo__stream_fail_submit(stream);
   }
-  *out_estimate = s.all;
-  *out_is_in_memory = !is_asked_for && is_better_in_memory(stream, &s);
+  stream->is_in_memory = !is_asked_for && is_better_in_memory(stream, &s);
   return RLO__EXIT_OK;
 }
 
@@ -382,8 +431,7 @@ static void say_share(const rlo_job_info *info) {
   say(" %");
 }
 
-void rlo__stream_words_stop(const void *words, bool stays) {
-  const rlo__stream_words *w = words;
+static void say_stop(const rlo__stream_words *w, bool stays, const char *what) {
   say(w->line_end);
   if (!stays) {
     say(w->removed);
@@ -391,9 +439,18 @@ void rlo__stream_words_stop(const void *words, bool stays) {
   }
   say("relayout: stopped");
   say_share(w->info);
+  say(what);
   say("; go on with: ");
   say(w->command);
   say("\n");
+}
+
+void rlo__stream_words_stop(const void *words, bool stays) {
+  say_stop(words, stays, "; what was done up to the last checkpoint stays");
+}
+
+void rlo__stream_words_end(const rlo__stream_words *words, bool stays) {
+  say_stop(words, stays, "; what is done stays");
 }
 
 void rlo__stream_words_fail(const rlo__stream_words *words) {

@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@
 #define LINE_SECONDS  0.1
 #define LINES_SECONDS 10.0
 #define EVENT_SECONDS 1.0
+/* A rate is of the last so many seconds, to twice as many. */
+#define RATE_SECONDS 5.0
 
 /* The widest line that is drawn. */
 #define MAX_COLUMNS     200
@@ -45,12 +48,14 @@ static rlo__progress_kind choose_kind(const rlo__stream_options *options) {
                                        : RLO__PROGRESS_NONE;
 }
 
-void rlo__progress_begin(rlo__progress *progress, const rlo__stream_options *options,
-                         const char *name) {
-  const rlo__progress_kind kind = choose_kind(options);
+void rlo__progress_begin(rlo__progress *progress, const rlo__stream *stream,
+                         const rlo__stream_result *result) {
+  const rlo__progress_kind kind = choose_kind(stream->options);
   *progress = (rlo__progress){
       .kind = kind,
-      .name = name,
+      .name = stream->outputs[0].path,
+      .place = stream->options->devices.is_none ? "the host" : result->device_names,
+      .is_verifying = stream->is_verifying,
       .next_seconds = kind == RLO__PROGRESS_LINE ? FIRST_SECONDS : LINES_SECONDS,
       .next_event_seconds = EVENT_SECONDS,
   };
@@ -68,20 +73,37 @@ static const char *bottleneck(const rlo_job_info *info) {
   return names[longest];
 }
 
-/* "812 MB/s", without what was done earlier. */
-static const char *rate_text(const rlo_job_info *info) {
-  const int64_t bytes = info->bytes_done - info->bytes_resumed;
-  return rlo__bytes_text(info->seconds > 0 ? (int64_t)((double)bytes / info->seconds) : 0);
+/* The bytes without those that were done earlier. */
+static int64_t bytes_now(const rlo_job_info *info) {
+  return info->bytes_done - info->bytes_resumed;
 }
 
-static void append_left(rlo__str *line, double left) {
+static const char *rate_text(double bytes, double seconds) {
+  return rlo__bytes_text(seconds > 0 ? (int64_t)(bytes / seconds) : 0);
+}
+
+/* Adds a field, or nothing of it where it does not fit. */
+RLO_PRINTF(3, 4)
+
+static void append_field(rlo__str *line, int columns, const char *format, ...) {
+  line_text field;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(field.text, sizeof(field.text), format, arguments);
+  va_end(arguments);
+  if (line->length + strlen(field.text) <= (size_t)columns) {
+    rlo__str_append(line, field.text);
+  }
+}
+
+static void append_left(rlo__str *line, int columns, double left) {
   if (left < 0 || left > 1e6) {
     return;
   }
   const int64_t seconds = (int64_t)(left + 0.5);
   const int64_t unit = seconds < 3600 ? 60 : 3600;
-  rlo__str_printf(line, "  %" PRId64 ":%02" PRId64 "%s left", seconds / unit,
-                  seconds % unit * 60 / unit, seconds < 3600 ? "" : " h");
+  append_field(line, columns, "  %" PRId64 ":%02" PRId64 "%s left", seconds / unit,
+               seconds % unit * 60 / unit, seconds < 3600 ? "" : " h");
 }
 
 static double done_fraction(const rlo_job_info *info) {
@@ -89,20 +111,28 @@ static double done_fraction(const rlo_job_info *info) {
 }
 
 /* "47%  18.9 of 40.0 GB  812 MB/s  pass 1/2  0:26 left  waits for: write" */
-static void make_numbers(const rlo_job_info *info, int columns, line_text *out) {
+static void make_numbers(rlo__progress *p, const rlo_job_info *info, int columns, line_text *out) {
   rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
-  rlo__str_printf(&line, "%3.0f%%  %s of %s  %s/s", floor(100 * done_fraction(info)),
-                  rlo__bytes_text(info->bytes_done), rlo__bytes_text(info->bytes_total),
-                  rate_text(info));
+  if (info->seconds - p->marks[1].seconds >= RATE_SECONDS) {
+    p->marks[0] = p->marks[1];
+    p->marks[1].seconds = info->seconds;
+    p->marks[1].bytes = bytes_now(info);
+  }
+  append_field(&line, columns, "%3.0f%%", floor(100 * done_fraction(info)));
+  append_field(&line, columns, "  %s of %s", rlo__bytes_text(info->bytes_done),
+               rlo__bytes_text(info->bytes_total));
+  append_field(&line, columns, "  %s/s",
+               rate_text((double)(bytes_now(info) - p->marks[0].bytes),
+                         info->seconds - p->marks[0].seconds));
   if (info->num_passes > 1) {
-    rlo__str_printf(&line, "  pass %d/%d", info->pass, info->num_passes);
+    append_field(&line, columns, "  pass %d/%d", info->pass, info->num_passes);
   }
   if (info->state == RLO_JOB_FINISHING) {
-    rlo__str_append(&line, "  waits for the disk");
+    append_field(&line, columns, "  waits for the disk");
     return;
   }
-  append_left(&line, info->seconds_left);
-  rlo__str_printf(&line, "  waits for: %s", bottleneck(info));
+  append_left(&line, columns, info->seconds_left);
+  append_field(&line, columns, "  waits for: %s", bottleneck(info));
 }
 
 static void append_bar(rlo__str *line, double fraction, int width) {
@@ -125,14 +155,19 @@ static void append_name(rlo__str *line, const char *name, size_t room) {
   rlo__str_append(line, "  ");
 }
 
+static const char *phase_text(const rlo__progress *progress) {
+  return progress->is_verifying ? "verify " : "";
+}
+
 /* Name, bar and numbers; what does not fit is left out, the bar first. */
-static void make_line(const rlo__progress *progress, const rlo_job_info *info, int columns,
+static void make_line(rlo__progress *progress, const rlo_job_info *info, int columns,
                       line_text *out) {
   line_text numbers;
-  make_numbers(info, columns, &numbers);
+  make_numbers(progress, info, columns, &numbers);
   rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
   int room = columns - (int)strlen(numbers.text) - 2;
   if (room > 0) {
+    append_field(&line, room, "%s", phase_text(progress));
     append_name(&line, progress->name, (size_t)room);
   }
   room += 2 - (int)line.length;
@@ -170,7 +205,8 @@ static void show_line(rlo__progress *progress, const rlo_job_info *info) {
     draw(progress, line.text, columns);
     progress->next_seconds = info->seconds + LINE_SECONDS;
   } else {
-    make_numbers(info, MAX_COLUMNS, &line);
+    make_numbers(progress, info, MAX_COLUMNS, &line);
+    fputs(phase_text(progress), stderr);
     rlo__print_escaped(stderr, progress->name);
     fprintf(stderr, ": %s\n", line.text + strspn(line.text, " "));
     progress->next_seconds += LINES_SECONDS;
@@ -184,9 +220,12 @@ void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info) {
   }
   if (info->state == RLO_JOB_DONE) {
     const int columns = terminal_columns();
-    snprintf(line.text, (size_t)columns + 1, "%s in %.1f s, %s/s; waited for: %s",
-             rlo__bytes_text(info->bytes_done - info->bytes_resumed), info->seconds,
-             rate_text(info), bottleneck(info));
+    rlo__str text = rlo__str_over(line.text, (size_t)columns + 1);
+    append_field(&text, columns, "%s%s in %.1f s", phase_text(progress),
+                 rlo__bytes_text(bytes_now(info)), info->seconds);
+    append_field(&text, columns, ", %s/s", rate_text((double)bytes_now(info), info->seconds));
+    append_field(&text, columns, ", by %s", progress->place);
+    append_field(&text, columns, "; waited for: %s", bottleneck(info));
     draw(progress, line.text, columns);
   }
   fputc('\n', stderr);
@@ -259,18 +298,27 @@ static void report_info(rlo__report *r, const rlo_job_info *info) {
 /* Begins an event, or without one the only report; "null" is a status that
  * there is none. */
 static void begin(const rlo__stream *stream, const char *event, const char *status,
-                  const rlo__stream_result *result, rlo__report *r) {
+                  const rlo__stream_result *result, bool is_done, rlo__report *r) {
+  const bool is_plan = strcmp(event, "plan") == 0;
+  const bool is_event = stream->is_in_pieces || is_plan;
+  const bool is_on_host = stream->options->devices.is_none;
   rlo__report_begin(r, stream->common->is_json, 7);
-  RLO__REPORT(r, RLO__STRING(stream->is_in_pieces ? "event" : NULL, NULL, event),
-              RLO__STRING(stream->is_in_pieces && strcmp(event, "end") == 0 ? "status" : NULL, NULL,
-                          status));
-  stream->report(stream, r, result);
+  RLO__REPORT(r, RLO__STRING(is_event ? "event" : NULL, NULL, event),
+              RLO__STRING(is_event && !is_plan ? "status" : NULL, NULL, status));
+  stream->report(stream, r, is_done ? result : NULL);
+  RLO__REPORT(r, RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
+              RLO__STRING("chosen_by", NULL, stream->chosen_by));
+  if (is_plan) {
+    rlo__report_line(r, "runs on", "%s, by %s", is_on_host ? "the host" : result->device_names,
+                     stream->chosen_by);
+  }
 }
 
-void rlo__stream_print_plan(const rlo__stream *stream, const rlo_job_estimate *estimate) {
-  if (stream->is_in_pieces && (stream->common->is_json || stream->options->is_dry_run)) {
+void rlo__stream_print_plan(const rlo__stream *stream, const rlo__stream_result *result,
+                            const rlo_job_estimate *estimate) {
+  if (stream->options->is_dry_run || (stream->is_in_pieces && stream->common->is_json)) {
     rlo__report r;
-    begin(stream, "plan", NULL, NULL, &r);
+    begin(stream, "plan", NULL, result, false, &r);
     add_estimate(&r, estimate);
     rlo__report_end(&r);
     fflush(stdout);
@@ -284,7 +332,7 @@ void rlo__stream_print_end(const rlo__stream *stream, const rlo__stream_result *
   }
   rlo__report r;
   begin(stream, "end", is_done || result->status != RLO_OK ? rlo_status_name(result->status) : NULL,
-        is_done ? result : NULL, &r);
+        result, is_done, &r);
   if (is_done && stream->is_in_pieces) {
     report_info(&r, &result->info);
   }
@@ -292,12 +340,13 @@ void rlo__stream_print_end(const rlo__stream *stream, const rlo__stream_result *
 }
 
 /* Prints the event "progress". */
-static void print_event(const rlo_job_info *info) {
+static void print_event(const rlo__stream *stream, const rlo_job_info *info) {
   rlo__report r;
   rlo__report_begin(&r, true, 0);
   RLO__REPORT(
-      &r, RLO__STRING("event", NULL, "progress"), RLO__INT("pass", NULL, info->pass),
-      RLO__INT("num_passes", NULL, info->num_passes),
+      &r, RLO__STRING("event", NULL, "progress"),
+      RLO__STRING("phase", NULL, stream->is_verifying ? "verify" : "run"),
+      RLO__INT("pass", NULL, info->pass), RLO__INT("num_passes", NULL, info->num_passes),
       RLO__INT("bytes_done", NULL, info->bytes_done),
       RLO__INT("bytes_total", NULL, info->bytes_total), RLO__REAL("seconds", info->seconds),
       RLO__REAL("seconds_left", info->seconds_left >= 0 ? info->seconds_left : (double)INFINITY),
@@ -311,7 +360,7 @@ void rlo__progress_show(rlo__progress *progress, const rlo__stream *stream,
   show_line(progress, info);
   if (stream->report != NULL && stream->is_in_pieces && stream->common->is_json &&
       info->seconds >= progress->next_event_seconds) {
-    print_event(info);
+    print_event(stream, info);
     progress->next_event_seconds += EVENT_SECONDS;
   }
 }

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "interrupt.h"
 #include "message.h"
 #include "session.h"
 #include "stream_inside.h"
@@ -28,7 +29,6 @@
  */
 typedef struct run {
   rlo__stream *stream;
-  bool is_in_memory;
   /* The bytes of all outputs in memory. */
   int64_t held_bytes;
   /* In shared memory. */
@@ -39,9 +39,11 @@ typedef struct run {
   rlo_storage **storages;
   rlo_service *service;
   rlo_job **jobs;
-  /* The jobs compare with the outputs, in place of writing them. */
-  bool is_verifying;
+  /* Of each job; NULL for a share and to verify, which are as they are. */
+  rlo_job_estimate *estimates;
   rlo__progress progress;
+  /* Some output has a journal; its jobs were told to stop. */
+  bool can_resume, is_stopping;
   /* Nothing of what was done is of use. */
   bool is_spoilt;
   rlo__stream_words words;
@@ -158,7 +160,7 @@ static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const vo
 static rlo_status create_output_storage(const run *r, rlo__stream_output *o,
                                         const rlo_storage_traits *hints,
                                         rlo_storage **out_storage) {
-  if (!r->is_verifying) {
+  if (!r->stream->is_verifying) {
     return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
                              : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
                                                    o->bytes + o->scratch_bytes, hints, out_storage);
@@ -191,6 +193,25 @@ static int create_storages(run *r) {
   return RLO__EXIT_OK;
 }
 
+/* Finds out what the jobs will do, and prints it. */
+static int estimate_jobs(run *r) {
+  const rlo__stream *s = r->stream;
+  rlo_job_estimate all;
+  if (s->report == NULL || s->is_verifying) {
+    return RLO__EXIT_OK;
+  }
+  r->estimates = rlo__alloc_array((size_t)s->num_jobs + 1, sizeof(*r->estimates));
+  if (r->estimates == NULL) {
+    return rlo__fail_last();
+  }
+  RLO__EXIT_TRY(rlo__stream_estimate(s, r->service, r->estimates, &all));
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    s->outputs[s->jobs[n].output].scratch_bytes = r->estimates[n].scratch_bytes;
+  }
+  rlo__stream_print_plan(s, r->result, &all);
+  return RLO__EXIT_OK;
+}
+
 /* All at once, so that the totals are known from the beginning. */
 static int submit(run *r) {
   const rlo__stream *s = r->stream;
@@ -200,10 +221,14 @@ static int submit(run *r) {
     const rlo__stream_job *job = &s->jobs[n];
     const rlo__stream_output *output = &s->outputs[job->output];
     rlo__journal_path journal;
-    rlo__stream_name_journal(s, n, r->is_verifying ? NULL : output->part.unfinished.journal_path,
-                             &journal);
+    rlo__stream_name_journal(
+        s, n, r->stream->is_verifying ? NULL : output->part.unfinished.journal_path, &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    options.scratch_bytes = r->is_verifying || output->memory != NULL ? 0 : output->scratch_bytes;
+    if (r->estimates != NULL) {
+      /* The plan that was printed, whatever memory is free by now. */
+      options.host_memory_bytes = r->estimates[n].budget_bytes;
+      options.scratch_bytes = r->estimates[n].scratch_bytes;
+    }
     options.indices = rlo_problem_loads(job->problem) ? r->storages[job->indices] : NULL;
     r->result->status =
         rlo_service_submit(r->service, job->problem, r->storages[job->source],
@@ -240,6 +265,16 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
   return RLO_OK;
 }
 
+/* Stops the jobs when what they have done is durable. */
+static void stop_orderly(run *r) {
+  if (r->result->stop_signal != 0 && !r->is_stopping) {
+    r->is_stopping = true;
+    rlo_service_cancel_all(r->service);
+    rlo__progress_end(&r->progress, &r->result->info);
+    (void)rlo__fail("stops when what is done is on the disk; a second signal stops at once");
+  }
+}
+
 /* Shows how far the jobs are until job `n` has ended. */
 static rlo_status watch_job(run *r, int32_t n) {
   rlo_job_info *info = &r->result->info;
@@ -249,9 +284,10 @@ static rlo_status watch_job(run *r, int32_t n) {
     r->progress.name = path;
   }
   while (!has_ended) {
+    stop_orderly(r);
     RLO_TRY(rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended));
     RLO_TRY(get_info(r, n, info));
-    if (!has_ended) {
+    if (!has_ended && !r->is_stopping) {
       rlo__progress_show(&r->progress, r->stream, info);
     }
   }
@@ -259,7 +295,7 @@ static rlo_status watch_job(run *r, int32_t n) {
 }
 
 static int watch(run *r) {
-  rlo__progress_begin(&r->progress, r->stream->options, r->stream->outputs[0].path);
+  rlo__progress_begin(&r->progress, r->stream, r->result);
   /* A signal may come before the first look. */
   rlo_status status = get_info(r, 0, &r->result->info);
   for (int32_t n = 0; status == RLO_OK && n < r->stream->num_jobs; ++n) {
@@ -267,14 +303,15 @@ static int watch(run *r) {
   }
   rlo__progress_end(&r->progress, &r->result->info);
   r->result->status = status;
-  return rlo__check(status);
+  return r->is_stopping && status == RLO_CANCELLED ? 128 + r->result->stop_signal
+                                                   : rlo__check(status);
 }
 
 /* Cuts off what two passes have left behind the arrays. */
 static int cut_off_scratch(run *r) {
   for (int32_t n = 0; n < r->stream->num_outputs; ++n) {
     rlo__stream_output *o = &r->stream->outputs[n];
-    if (o->memory == NULL && o->scratch_bytes > 0 && !r->is_verifying) {
+    if (o->memory == NULL && o->scratch_bytes > 0 && !r->stream->is_verifying) {
       RLO__EXIT_TRY(rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
     }
   }
@@ -287,6 +324,7 @@ static void release(run *r) {
     rlo_job_release(r->jobs[n]);
   }
   rlo__free((void *)r->jobs);
+  rlo__free(r->estimates);
   rlo_service_release(r->service);
   for (int32_t n = 0; r->storages != NULL && n < s->num_sources + s->num_outputs; ++n) {
     rlo_storage_release(r->storages[n]);
@@ -302,6 +340,10 @@ static int try_jobs(run *r) {
   RLO__EXIT_TRY(open_devices(r));
   RLO__EXIT_TRY(prepare_whole(r));
   RLO__EXIT_TRY(create_service(r));
+  RLO__EXIT_TRY(estimate_jobs(r));
+  if (r->stream->options->is_dry_run) {
+    return RLO__EXIT_OK;
+  }
   RLO__EXIT_TRY(create_storages(r));
   RLO__EXIT_TRY(submit(r));
   RLO__EXIT_TRY(watch(r));
@@ -359,12 +401,13 @@ static int verify(const run *r) {
                                  .memory_bytes = r->stream->options->memory_bytes,
                                  .io = r->stream->options->io,
                                  .passes = 1,
-                                 .is_quiet = true};
+                                 .is_quiet = r->stream->options->is_quiet,
+                                 .is_progress_wanted = r->stream->options->is_progress_wanted};
   rlo__stream again = *r->stream;
   again.options = &options;
-  again.report = NULL;
+  again.is_verifying = true;
   rlo__stream_result result = {.info = RLO_JOB_INFO_INIT};
-  run compared = {.stream = &again, .result = &result, .is_verifying = true};
+  run compared = {.stream = &again, .result = &result};
   return run_jobs(&compared);
 }
 
@@ -383,7 +426,7 @@ static int begin_output(run *r, int32_t n) {
   rlo__stream_output *o = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
   o->has_part = o->path != NULL && !rlo__path_is_special(o->path);
-  if (!o->has_part || r->is_in_memory) {
+  if (!o->has_part || r->stream->is_in_memory) {
     RLO__EXIT_TRY(begin_memory(r, o));
   }
   if (!o->has_part) {
@@ -391,9 +434,10 @@ static int begin_output(run *r, int32_t n) {
   }
   rlo__output_start start = {
       .head = head,
-      .has_journal = !r->is_in_memory && rlo__stream_has_journal(r->stream, n),
+      .has_journal = !r->stream->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
   };
+  r->can_resume |= start.has_journal;
   RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped, head, &start.head_bytes));
   o->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
   o->part.unfinished.payload = &r->words;
@@ -457,7 +501,9 @@ static void end_outputs(run *r, int32_t num_begun) {
       rlo__output_file_abandon(&o->part);
     }
   }
-  if (stays && r->result->has_begun) {
+  if (r->result->stop_signal != 0) {
+    rlo__stream_words_end(&r->words, stays);
+  } else if (stays && r->result->has_begun) {
     rlo__stream_words_fail(&r->words);
   }
 }
@@ -468,7 +514,10 @@ static int try_parts(run *r, int32_t *num_begun) {
   for (; *num_begun < s->num_outputs; ++*num_begun) {
     RLO__EXIT_TRY(begin_output(r, *num_begun));
   }
-  RLO__EXIT_TRY(run_somewhere(r));
+  rlo__interrupt_set_orderly(r->can_resume ? &r->result->stop_signal : NULL);
+  const int ran = run_somewhere(r);
+  rlo__interrupt_set_orderly(NULL);
+  RLO__EXIT_TRY(ran);
   const int code = check_outputs(r);
   r->is_spoilt = code != RLO__EXIT_OK;
   return r->is_spoilt ? code : commit_outputs(r);
@@ -491,7 +540,7 @@ static int run_stream(run *r, rlo__stream_result *out_result) {
   *r->result = *out_result;
   rlo__stream_words_make(r->stream, &r->result->info, &r->words);
   int32_t num_begun = 0;
-  const int code = try_parts(r, &num_begun);
+  const int code = r->stream->options->is_dry_run ? run_somewhere(r) : try_parts(r, &num_begun);
   end_outputs(r, num_begun);
   *out_result = *r->result;
   rlo__shared_release(r->result, sizeof(*r->result));
@@ -499,15 +548,12 @@ static int run_stream(run *r, rlo__stream_result *out_result) {
 }
 
 int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result) {
-  rlo_job_estimate estimate;
   run r = {.stream = stream};
   *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
-  RLO__EXIT_TRY(rlo__stream_plan(stream, &estimate, &r.is_in_memory));
-  rlo__stream_print_plan(stream, &estimate);
-  if (stream->options->is_dry_run) {
-    return RLO__EXIT_OK;
-  }
+  RLO__EXIT_TRY(rlo__stream_plan(stream));
   const int code = run_stream(&r, out_result);
-  rlo__stream_print_end(stream, out_result, code == RLO__EXIT_OK);
+  if (!stream->options->is_dry_run) {
+    rlo__stream_print_end(stream, out_result, code == RLO__EXIT_OK);
+  }
   return code;
 }

@@ -9,7 +9,8 @@
  * file $SLOW_DISK_COUNT, if it is given, goes how many bytes were written at
  * positions: a number of 8 bytes, whoever is killed. For all threads but the
  * first of a process, the time passes $SLOW_DISK_CLOCK times as fast: what jobs
- * do every some seconds they do soon.
+ * do every some seconds they do soon. It has $SLOW_DISK_ROOM bytes left, if that
+ * is given.
  *
  * $SLOW_DISK_FAIL is CALL:NUMBER:ERRNO. Of the calls of this name (the names
  * below) that the command and its library make, not the driver or libc, and
@@ -31,6 +32,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -270,6 +272,17 @@ int fsync(int descriptor) {
   for (;;) {
     pause();
   }
+}
+
+int statvfs64(const char *path, struct statvfs64 *out) {
+  (void)path;
+  const char *room = getenv("SLOW_DISK_ROOM");
+  if (room == NULL) {
+    errno = ENOSYS;
+    return -1;
+  }
+  *out = (struct statvfs64){.f_frsize = 1, .f_bavail = (unsigned long)atol(room)};
+  return 0;
 }
 
 int fdatasync(int descriptor) {

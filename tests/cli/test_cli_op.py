@@ -240,9 +240,12 @@ class Op(CliCase):
         told = json.loads(self.ok(
             "op", "split-v", *self.device, "--json", "--attr",
             "num_or_size_splits=2", "x.npy", "a.npy", "b.npy"))
+        self.assertEqual(told.pop("device") is None,
+                         "--host" in self.device)
         self.assertEqual(told, {"operation": "SplitV", "results": [
             {"shape": "f32[2,6]{1,0}", "file": "a.npy"},
-            {"shape": "f32[2,6]{1,0}", "file": "b.npy"}]})
+            {"shape": "f32[2,6]{1,0}", "file": "b.npy"}],
+            "chosen_by": "option"})
 
     def test_trace(self):
         """The seconds of the operation, in a file that is replaced."""

@@ -63,11 +63,12 @@ MOVES = {
 
 # Operation: options and files that are refused in pieces of 1 MiB, and why.
 REFUSED = {
-    "Sum": (["--attr", "dims=0,1"], "A", "the least that suffices is 168"),
+    "Sum": (["--attr", "dims=0,1"], "A", ["the least that suffices is 168",
+                                             "; --memory sets the budget"]),
     "GatherV2": (["--attr", "axis=0"], "A ROWS", "the least that suffices is"),
     "Cast": (["--attr", "dtype=f32", "--alpha", "2"], "A",
-             "Cast computes or fills: with --alpha or --beta its results are "
-             "loaded"),
+             "Cast computes or fills: --alpha and --beta take its result from "
+             "memory, which needs --memory 2728576 or more"),
     "PadV2": (["--attr", "paddings=1,1,1,1", "--alpha", "2"], "A",
               "PadV2 computes or fills"),
 }
@@ -278,6 +279,17 @@ class Refusals(OpCase):
             os.unlink(self.path("out.npy"))
         self.assert_files(*before)
 
+    def test_a_factor_of_what_is_computed(self):
+        """Its result is in memory, the rest of which is for pieces."""
+        self.write_files("A")
+        arguments = ["op", "cast", "--host", "--attr", "dtype=f32", "--alpha",
+                     "2", "A.npy", "out.npy"]
+        self.ok(*arguments)
+        whole = self.read("out.npy")
+        for more in ["--memory", "2728576"], ["--passes", "1"]:
+            self.ok(*arguments, *more)
+            self.assertEqual(self.read("out.npy"), whole)
+
     def test_usage(self):
         op = ["op", "transpose", "in.npy", "out.npy"]
         for text in "0", "1MB", "x":
@@ -305,11 +317,12 @@ class Refusals(OpCase):
 class Reports(OpCase):
     PLAN = {"event", "operation", "results", "num_passes", "num_pieces",
             "bytes_read", "bytes_written", "read_run_bytes", "write_run_bytes",
-            "host_bytes", "device_bytes", "expected_fraction"}
+            "host_bytes", "device_bytes", "expected_fraction", "device",
+            "chosen_by"}
     END = {"event", "status", "operation", "results", "device", "seconds",
            "num_passes", "num_pieces", "bytes_read", "bytes_written",
            "bytes_resumed", "host_bytes_peak", "device_bytes_peak",
-           "smallest_read", "smallest_write"}
+           "smallest_read", "smallest_write", "chosen_by"}
 
     def setUp(self):
         super().setUp()

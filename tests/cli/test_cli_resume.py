@@ -201,8 +201,9 @@ class Signals(Resume):
             code, out, err = self.stop(number)
             self.assertEqual((code, out), (128 + number, ""))
             self.assertRegex(
-                err, r"^relayout: stopped at \d+ %; go on with: relayout "
-                r"convert [^\n]*--resume[^\n]*\n$")
+                err, r"^relayout: stops when what is done is on the disk; a "
+                r"second signal stops at once\nrelayout: stopped at \d+ %; "
+                r"what is done stays; go on with: relayout convert [^\n]*--resume[^\n]*\n$")
             self.assert_files("in.npy", "out.npy", PART, JOURNAL)
             self.assertEqual(self.read("out.npy"), b"old")
         words = shlex.split(err.split("go on with: ")[1])

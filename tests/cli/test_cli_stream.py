@@ -352,7 +352,7 @@ class Estimate(StreamCase):
     KEYS = {"event", "shape", "file", "physical_bytes", "num_passes",
             "num_pieces", "bytes_read", "bytes_written", "read_run_bytes",
             "write_run_bytes", "host_bytes", "device_bytes",
-            "expected_fraction"}
+            "expected_fraction", "device", "chosen_by"}
     END = {"event", "status", "shape", "file", "physical_bytes", "family",
            "device", "chosen_by", "seconds", "is_verified", "num_passes",
            "num_pieces", "bytes_read", "bytes_written", "bytes_resumed",
@@ -369,6 +369,7 @@ class Estimate(StreamCase):
         self.assertEqual(text.splitlines()[0], "f32[1100,900]{1,0}")
         for word in "passes", "reads", "writes", "memory", "speed":
             self.assertIn("\n%s " % word, text)
+        self.assertIn("\nruns on the host, by option\n", text)
         self.assertNotIn("device", text)
         # It asks no driver.
         self.ok("convert", "in.npy", "out.npy", "--dry-run",
@@ -389,6 +390,20 @@ class Estimate(StreamCase):
         self.assertEqual(told["num_passes"], 2)
         self.assertEqual(told["bytes_written"], 2 * 4 * 900 * 1100)
         self.assert_files("in.npy")
+
+    def test_two_passes_within_the_room_of_the_disk(self):
+        size = 128 + 4 * 900 * 1100
+        arguments = ["convert", "--host", "in.npy", "out.npy", "--perm", "1,0",
+                     "--memory", "1MiB", "--json"]
+        passes = []
+        for room in size, size + MIB:
+            env = dict(self.bad_disk(), SLOW_DISK_ROOM=str(room))
+            lines = self.ok(*arguments, env=env).splitlines()
+            passes.append(json.loads(lines[-1])["num_passes"])
+        self.assertEqual(passes, [1, 2])
+        env["SLOW_DISK_ROOM"] = "0"
+        self.fails(1, "; --passes 1 needs no scratch", *arguments, "--passes",
+                   "2", env=env)
 
     def test_what_was_done_is_what_was_planned(self):
         lines = self.ok("convert", "--host", "in.npy", "out.npy", "--perm",
@@ -545,13 +560,15 @@ class Progress(StreamCase):
                              r"\[=*>? *\] +[0-9]+%  .* of 8\.39 MB  .*/s  .*waits for")
         self.assertIn("waits for: write", text)
         self.assertRegex(text, r"[0-9]:[0-9]{2} left")
-        self.assertRegex(text, r"8\.39 MB in [0-9.]+ s, .*/s; waited for: "
-                         r"write *\r?\n$")
+        self.assertRegex(text, r"8\.39 MB in [0-9.]+ s, .*/s, by the host; "
+                         r"waited for: write *\r?\n$")
 
     def test_a_narrow_terminal(self):
         for _, block in self.watch(columns=30):
             for line in block.replace("\n", "\r").split("\r"):
                 self.assertLessEqual(len(line), 29)
+                # Whole fields.
+                self.assertNotRegex(line, "of$|/$|waits|waited")
 
     def test_silence(self):
         self.assertEqual(self.watch("--quiet"), [])
@@ -577,8 +594,8 @@ class Progress(StreamCase):
         done = -1
         for event in told[1:-1]:
             self.assertEqual(set(event), {
-                "event", "pass", "num_passes", "bytes_done", "bytes_total",
-                "seconds", "seconds_left", "waits_for"})
+                "event", "phase", "pass", "num_passes", "bytes_done",
+                "bytes_total", "seconds", "seconds_left", "waits_for"})
             self.assertEqual(event["event"], "progress")
             self.assertEqual(event["bytes_total"], 8 * MIB)
             self.assertGreaterEqual(event["bytes_done"], done)

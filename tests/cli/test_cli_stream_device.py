@@ -131,7 +131,8 @@ class Device(StreamCase):
         code, out, err = self.stop_noted(
             lambda process: process.send_signal(signal.SIGTERM))
         self.assertEqual((code, out), (143, ""))
-        self.assertRegex(err, r"stopped at \d+ %; go on with: relayout ")
+        self.assertRegex(err, r"stopped at \d+ %; what is done stays; go "
+                         r"on with: relayout ")
         self.assert_files("in.npy", JOURNAL, PART)
         # The host does the rest, if the device shares its memory.
         told = json.loads(self.ok("devices", "--json"))
