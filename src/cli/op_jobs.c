@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <string.h>
 
 #include "relayout/engine.h"
@@ -7,6 +8,7 @@
 #include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "message.h"
 #include "op.h"
 #include "subprocess.h"
@@ -198,15 +200,20 @@ static int add_combination(rlo__op *op, int32_t result, int32_t stage) {
 /* Makes a result beside its output first, in memory. */
 static int add_stage(rlo__op *op, int32_t result) {
   const rlo_shape *shape = &op->plain_shapes[result];
-  if (rlo__stream_is_asked_for(&op->request->stream)) {
-    return rlo__fail(
-        "%s computes or fills: with --alpha or --beta its results are loaded, "
-        "not made in pieces",
-        op->kernel.kernel_name);
-  }
+  int64_t *memory_bytes = &op->request->stream.memory_bytes;
   const int32_t stage = op->num_stages++;
   op->outputs[stage].shape = shape;
   RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(shape, &op->outputs[stage].bytes)));
+  if (*memory_bytes != 0) {
+    const int64_t least = rlo__add_capped(op->outputs[stage].bytes, RLO_SERVICE_MIN_HOST_BYTES);
+    if (*memory_bytes < least) {
+      return rlo__fail(
+          "%s computes or fills: --alpha and --beta take its result from memory, "
+          "which needs --memory %" PRId64 " or more",
+          op->kernel.kernel_name, least);
+    }
+    *memory_bytes -= op->outputs[stage].bytes;
+  }
   RLO__EXIT_TRY(add_operation(op, result, shape, stage));
   return add_combination(op, result, stage);
 }
