@@ -266,11 +266,12 @@ const rlo__journal_settings *rlo__journal_get_settings(const rlo__journal *journ
 }
 
 rlo_status rlo__journal_fail_other(const char *path) {
-  return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "the journal \"%s\" is of another job: of another problem, "
-                  "source or destination, or of devices with another kind of memory "
-                  "(the host's, or their own), or the source has changed since",
-                  path);
+  return RLO_FAIL(
+      RLO_INVALID_ARGUMENT,
+      "the journal \"%s\" is of another job: of another problem, "
+      "source or destination (a copy is another one), or of devices with another kind of memory "
+      "(the host's, or their own), or the source has changed since",
+      path);
 }
 
 rlo_status rlo__journal_fit(rlo__journal *journal, const rlo__journal_subject *job) {
