@@ -85,8 +85,8 @@ size_t rlo__sentence_print(char *out, size_t capacity, const char *format, va_li
 
 /* -------------------------------------------------------------------- nearest */
 
-/* Copies the letters that count; returns how many there are. */
-static size_t fold(const char *text, size_t length, char out[WORD_BYTES]) {
+/* Copies the letters that count. */
+static void fold(const char *text, size_t length, char out[WORD_BYTES]) {
   size_t count = 0;
   for (size_t k = 0; k < length && count < WORD_BYTES - 1; ++k) {
     if (strchr(" -_", text[k]) == NULL) {
@@ -95,20 +95,20 @@ static size_t fold(const char *text, size_t length, char out[WORD_BYTES]) {
     }
   }
   out[count] = '\0';
-  return count;
 }
 
 rlo__nearest rlo__nearest_begin(const char *word, size_t length) {
   rlo__nearest nearest = {.distance = WORD_BYTES};
-  (void)fold(word, length, nearest.word);
+  fold(word, length, nearest.word);
   return nearest;
 }
 
 void rlo__nearest_try(rlo__nearest *nearest, const char *name) {
-  char other[WORD_BYTES];
+  char other[WORD_BYTES] = "";
   const char *word = nearest->word;
+  fold(name, strlen(name), other);
   const size_t length = strlen(word);
-  const size_t other_length = fold(name, strlen(name), other);
+  const size_t other_length = strlen(other);
   const size_t longer = length > other_length ? length : other_length;
   const size_t shorter = length + other_length - longer;
   size_t head = 0;
