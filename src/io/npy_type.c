@@ -17,7 +17,7 @@ static rlo_dtype dtype_of(char kind, int64_t bytes) {
   for (int number = 1; number < rlo__dtype_end; ++number) {
     const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
     if (info != NULL && info->npy_kind == kind &&
-        rlo_dtype_storage_bits((rlo_dtype)number) == 8 * bytes) {
+        rlo_dtype_storage_bits((rlo_dtype)number) / 8 == bytes) {
       return (rlo_dtype)number;
     }
   }

@@ -113,6 +113,10 @@ static const struct {
      "byte 27 of the .npy file: the type '|O' is not supported"},
     {"{'descr': [('a', '<f4', 3)]}", RLO_PARSE,
      "byte 34 of the .npy file: expected '(' of a shape, found '3'"},
+    {"{'descr': [('a', '|S1', (3506804644257309694,))], 'fortran_order': False, 'shape': (2,), }",
+     RLO_OVERFLOW, NULL},
+    {"{'descr': [('a', '|S1', (4611686018427387904,))], 'fortran_order': False, 'shape': (2,), }",
+     RLO_OVERFLOW, NULL},
     {"{'descr': [('a', '<f4', (9223372036854775807,))]}", RLO_OVERFLOW,
      "byte 56 of the .npy file: a field beyond 64 bits"},
     {"{'descr': [('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', "
