@@ -196,7 +196,7 @@ static json_t *parse_value(const char *text) {
     for (const char *c = text; *c != '\0'; ++c) {
       /* Python's (1,) is [1]. */
       if (*c != ',' || strchr(")]", c[1 + strspn(c + 1, " ")]) == NULL) {
-        rlo__str_append_char(&list, *c == '(' ? '[' : *c == ')' ? ']' : *c);
+        rlo__str_append_char(&list, (char)(*c == '(' ? '[' : *c == ')' ? ']' : *c));
       }
     }
     rlo__str_append_char(&list, ']');
