@@ -186,9 +186,10 @@ int rlo__array_source_swap(rlo__array_source *source, const rlo_shape *dst, rlo_
   const size_t width = number_width_bytes(dst->dtype);
   const bool is_swapped = source->swapped_width_bytes > 1;
   if (width > 1 && (problem->update != RLO_UPDATE_STORE ||
+                    rlo_shape_element_size_bits(dst) != rlo_dtype_storage_bits(dst->dtype) ||
                     (is_swapped && source->swapped_width_bytes != width))) {
     return rlo__fail(
-        "--byte-order is for elements that keep their size; write %s with that of this machine",
+        "--byte-order is for elements of their type's size; write %s with that of this machine",
         rlo_dtype_name(dst->dtype));
   }
   source->swapped_width_bytes = is_swapped ? 1 : width;

@@ -155,9 +155,13 @@ class Bytes(StreamCase):
             self.compare("in.bin", ".bin", "--byte-order", "big,big", *bare,
                          *turned)
             self.assertEqual(self.read("pieces.bin"), array)
-        self.write("s4.npy", npy_bytes("<i2", (4,), bytes(8)))
-        self.fails(1, ["--byte-order", "s16"], "convert", "--host", "s4.npy",
-                   "out.npy", "--to", "{0:E(32)}", "--byte-order", "big")
+        self.write("in.npy", npy_bytes("<i2", (4,), bytes(8)))
+        self.write("in.bin", bytes(8))
+        for arguments in (["in.npy", "out.npy", "--to", "{0:E(32)}"],
+                          ["in.bin", "out.npy", "--from", "s16[2]{0:E(32)}"]):
+            self.fails(1, ["--byte-order", "s16"], "convert", "--host",
+                       *arguments, "--byte-order",
+                       "big" if "in.npy" in arguments else "little,big")
 
     def test_offset_refusals(self):
         self.write("in.bin", bytes(24))
