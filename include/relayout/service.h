@@ -150,8 +150,9 @@ typedef struct rlo_job_options {
    * destination for good: that is not done again. If there is one, it has to be the journal of the same job: the
    * same problem, the same source, unchanged, the same destination, as the
    * stopped job left it, and the same kind of devices. Then the rest is done,
-   * with the budget that the job began with; a host_memory_bytes other than
-   * that or 0 is refused. A file of another user, or with a second name, is not
+   * in the pieces of the budget that the job began with. With a smaller
+   * host_memory_bytes fewer of them are in memory at once; one that does not
+   * suffice for that is refused. A file of another user, or with a second name, is not
    * believed and stays: the job begins anew, and has no journal. One that others
    * may write to is refused.
    *

@@ -108,15 +108,13 @@ static rlo_status get_resumed_settings(const rlo__job_setting *setting, int64_t 
                                        rlo__journal_settings *out) {
   const rlo_job_options *wanted = &setting->options;
   *out = *setting->resumed;
-  if ((wanted->host_memory_bytes != 0 && wanted->host_memory_bytes != out->host_bytes) ||
-      (wanted->passes != 0 && wanted->passes != out->passes) ||
+  if ((wanted->passes != 0 && wanted->passes != out->passes) ||
       scratch_bytes < out->scratch_bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the journal \"%s\" is of a job with %" PRId64 " bytes of host memory, %" PRId64
-                    " passes and %" PRId64 " bytes behind the destination; this one wants %" PRId64
-                    ", %" PRId32 " and %" PRId64,
-                    wanted->journal_path, out->host_bytes, out->passes, out->scratch_bytes,
-                    wanted->host_memory_bytes, wanted->passes, scratch_bytes);
+                    "the journal \"%s\" is of a job with %" PRId64 " passes and %" PRId64
+                    " bytes behind the destination; this one wants %" PRId32 " and %" PRId64,
+                    wanted->journal_path, out->passes, out->scratch_bytes, wanted->passes,
+                    scratch_bytes);
   }
   return RLO_OK;
 }
@@ -247,13 +245,22 @@ static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setti
   return status;
 }
 
+/* Plans for the budget, of which `host_bytes` are used: a job that is resumed may
+ * have less than it began with. */
 static rlo_status plan_passes(const rlo_problem *problem, const rlo__job_setting *setting,
-                              int64_t wanted, rlo__piece_budget budget, rlo__job_plan *out) {
+                              int64_t wanted, rlo__piece_budget budget, int64_t host_bytes,
+                              rlo__job_plan *out) {
   RLO_TRY(choose_passes(problem, setting, wanted, &budget, out));
+  budget.host_bytes = host_bytes;
   for (int32_t n = 0; n < out->num_passes; ++n) {
     rlo__pass *pass = &out->passes[n];
     budget.copies = pass->copies;
     pass->staging = rlo__piece_plan_staging(&pass->plan, &budget);
+    if (pass->staging.bytes > host_bytes && pass->staging.num_boxes > 1) {
+      /* It does with one box at a time. */
+      pass->staging.num_boxes = 1;
+      pass->staging.bytes -= pass->staging.box_bytes;
+    }
     out->host_bytes = rlo__max(out->host_bytes, pass->staging.bytes);
   }
   return RLO_OK;
@@ -274,7 +281,9 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem, const rlo__job_setting
   out->host_bytes = out->device_bytes = out->scratch_bytes = 0;
   out->index_bytes = 0;
   RLO_TRY(get_settings(problem, setting, &out->settings));
-  const int64_t host_bytes = out->settings.host_bytes;
+  const int64_t host_bytes = setting->options.host_memory_bytes != 0
+                                 ? setting->options.host_memory_bytes
+                                 : out->settings.host_bytes;
   *pass = (rlo__pass){.is_in_memory = {setting->is_in_memory[0] && !limits->copies,
                                        setting->is_in_memory[1] && !limits->copies},
                       .is_new_destination = setting->options.is_new_destination,
@@ -302,7 +311,8 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem, const rlo__job_setting
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = limits->copies,
         .scratch_bytes = settings->scratch_bytes};
-    rlo_status status = plan_passes(problem, setting, is_empty ? 1 : settings->passes, budget, out);
+    rlo_status status = plan_passes(problem, setting, is_empty ? 1 : settings->passes, budget,
+                                    host_bytes - out->index_bytes, out);
     if (status != RLO_OK) {
       /* The job of the journal could be planned with these settings. */
       return setting->resumed != NULL && status != RLO_OUT_OF_MEMORY

@@ -90,7 +90,8 @@ typedef struct rlo__piece_budget {
 
 /** The staging memory that executing a plan takes. */
 typedef struct rlo__staging {
-  /** Boxes that are in work at once: two, or the only one. Their bytes are of
+  /** Boxes that are in work at once: two, or the only one; one where a job that is
+   *  resumed has too little for two. Their bytes are of
    *  the gathered side; 0 if that is in memory. */
   int32_t num_boxes;
   int64_t box_bytes;

@@ -79,7 +79,8 @@ bool rlo__pipeline_has_ended(const rlo__pipeline *pipeline) {
 
 /* The earlier box first. */
 static rlo__box *nth_box(rlo__pipeline *pipeline, int32_t n) {
-  bool is_swapped = pipeline->boxes[1].number < pipeline->boxes[0].number;
+  bool is_swapped = pipeline->pass->staging.num_boxes > 1 &&
+                    pipeline->boxes[1].number < pipeline->boxes[0].number;
   return &pipeline->boxes[(n != 0) != is_swapped];
 }
 

@@ -38,7 +38,8 @@ static rlo_job_estimate fill_estimate(const rlo__job_plan *plan, const rlo__job_
   made.host_bytes = plan->host_bytes;
   made.device_bytes = plan->device_bytes;
   made.scratch_bytes = plan->scratch_bytes;
-  made.budget_bytes = plan->settings.host_bytes;
+  const int64_t given = setting->options.host_memory_bytes;
+  made.budget_bytes = given != 0 ? given : plan->settings.host_bytes;
   double time = 0;
   for (int32_t n = 0; n < plan->num_passes; ++n) {
     const rlo__pass *pass = &plan->passes[n];

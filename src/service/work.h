@@ -227,7 +227,7 @@ RLO_NODISCARD rlo_status rlo__work_do(rlo__pipeline *pipeline, rlo__work *work, 
 
 /*
  * The order of the works of a pass (pipeline.c): which can be done next. Two
- * boxes are in work, so that one is filled while the other is stored. Threads:
+ * boxes are in work, so that one is filled while the other is stored, or one. Threads:
  * the caller holds a lock, but for create and release.
  */
 
