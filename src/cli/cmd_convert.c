@@ -183,7 +183,7 @@ const rlo__command rlo__cmd_convert = {
         "\n"
         "An element size in --to packs or unpacks: '{0:E(4)}' takes the low 4\n"
         "bits of each s4 in a byte, and an element that holds more is named.\n"
-        "Without one packed elements stay packed: '{0:E(8)}' gives each a byte.\n"
+        "Without one they stay packed, as in '{0}'.\n"
         "The host does it, unless --device is given.\n"
         "\n"
         "  --to LAYOUT   the part of the destination's shape in braces; with\n"
