@@ -65,7 +65,10 @@ void rlo__array_file_print_help(FILE *out) {
   for (size_t f = 0; f < NUM_FORMATS; ++f) {
     print_format_help(formats[f], out);
   }
-  fprintf(out, "\nA file with any other name has the format of %s.\n", formats[0]->suffixes[0]);
+  fprintf(out,
+          "\nA file with any other name has the format of %s. - is standard input or\n"
+          "output; what is printed goes to standard error then.\n",
+          formats[0]->suffixes[0]);
 }
 
 /* ------------------------------------------------------------------ values */
@@ -209,7 +212,7 @@ int rlo__array_source_open(const char *path, const rlo__file_hints *hints,
   *out_source = (rlo__array_source){0};
   const rlo__file_format *format = hints->offset_bytes >= 0 ? &rlo__format_raw : find_format(path);
   RLO__EXIT_TRY(check_hints(path, format, hints));
-  RLO__EXIT_TRY(rlo__input_file_open(path, &out_source->file));
+  RLO__EXIT_TRY(rlo__input_file_open(path, hints->memory_bytes, &out_source->file));
   out_source->has_header = format->make_header != NULL;
   const int code = read_contents(format, hints, out_source);
   if (code != RLO__EXIT_OK) {

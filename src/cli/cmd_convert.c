@@ -148,8 +148,9 @@ int rlo__convert_request_take(const rlo__command *command, int argc, char **argv
   RLO__EXIT_TRY(rlo__options_take(command, argc, argv, out_request, &out_request->common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 2, "an input and an output file"));
   RLO__EXIT_TRY(check_options(out_request));
-  out_request->input_path = argv[optind];
-  out_request->output_path = argv[optind + 1];
+  out_request->input_path = rlo__path_of(argv[optind], "/dev/stdin");
+  out_request->output_path = rlo__path_of(argv[optind + 1], "/dev/stdout");
+  out_request->hints.memory_bytes = out_request->stream.memory_bytes;
   return RLO__EXIT_OK;
 }
 

@@ -200,7 +200,8 @@ static int load_proto(const char *path, contents *out) {
   char *bytes = NULL;
   size_t size = 0;
   char why[512];
-  RLO__EXIT_TRY(rlo__check(rlo__file_read(path, RLO_PROTO_MAX_BYTES, &bytes, &size)));
+  RLO__EXIT_TRY(rlo__check(
+      rlo__file_read(rlo__path_of(path, "/dev/stdin"), RLO_PROTO_MAX_BYTES, &bytes, &size)));
   rlo_status status = rlo_proto_parse_tree(bytes, size, &out->tree, NULL);
   if (status != RLO_OK) {
     snprintf(why, sizeof(why), "%s", rlo_error_last()->message);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +49,9 @@ static int take_inputs(rlo__op *op) {
   int32_t *places = calloc((size_t)op->num_inputs, sizeof(*places));
   const int code = find_places(op, names, places);
   for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_inputs; ++n) {
-    op->paths[places[n]] =
+    const char *operand =
         request->inputs.count > 0 ? strchr(request->inputs.texts[n], '=') + 1 : request->paths[n];
+    op->paths[places[n]] = rlo__path_of(operand, "/dev/stdin");
     op->order[places[n]] = n;
   }
   for (int32_t n = 0; names != NULL && n < op->num_inputs; ++n) {
@@ -116,34 +116,36 @@ static int take_files(rlo__op *op) {
   }
   RLO__EXIT_TRY(take_inputs(op));
   for (int32_t n = 0; n < op->num_outputs; ++n) {
-    op->paths[op->num_inputs + n] =
-        op->request->paths[op->request->num_paths - op->num_outputs + n];
+    op->paths[op->num_inputs + n] = rlo__path_of(
+        op->request->paths[op->request->num_paths - op->num_outputs + n], "/dev/stdout");
   }
   return RLO__EXIT_OK;
 }
 
-static bool is_same(const char *a, const char *b) {
-  assert(a != NULL && b != NULL);
-  return strcmp(a, b) == 0 || rlo__path_is_same_file(a, b);
+/* Checks that a file that is written is none of the first `count` ones. */
+static int check_path(const rlo__op *op, const char *path, int32_t count) {
+  const char *attributes = op->request->attributes_path;
+  for (int32_t n = -1; n < count; ++n) {
+    const char *other = n < 0 ? attributes : op->paths[n];
+    if (other != NULL && (strcmp(path, other) == 0 || rlo__path_is_same_file(path, other))) {
+      return rlo__fail("%s and %s are one file; write to another", other, path);
+    }
+  }
+  return RLO__EXIT_OK;
 }
 
-/* Checks that each file that is written is no other one. */
 static int check_paths(rlo__op *op) {
-  const char **paths = op->paths;
   const char *trace = op->request->trace_path;
   const int32_t count = op->num_inputs + op->num_outputs;
   for (int32_t n = op->num_inputs; n < count; ++n) {
-    for (int32_t other = 0; other < n; ++other) {
-      if (is_same(paths[n], paths[other])) {
-        return rlo__fail("%s and %s are one file; write to another", paths[other], paths[n]);
-      }
-    }
+    RLO__EXIT_TRY(check_path(op, op->paths[n], n));
   }
-  for (int32_t n = 0; trace != NULL && n < count; ++n) {
-    if (is_same(paths[n], trace)) {
-      return rlo__fail("%s is the file of an array; write the trace to another", trace);
-    }
+  if (trace == NULL) {
+    return RLO__EXIT_OK;
   }
+  trace = rlo__path_of(trace, "/dev/stdout");
+  RLO__EXIT_TRY(check_path(op, trace, count));
+  rlo__output_claim(trace);
   return RLO__EXIT_OK;
 }
 
@@ -164,7 +166,8 @@ static int open_input(rlo__op *op, int32_t n) {
   const char *shape = text_of(&request->from, op->order[n]);
   const char *offset = text_of(&request->offsets, op->order[n]);
   const char *array = text_of(&request->arrays, op->order[n]);
-  rlo__file_hints hints = {NULL, -1, -1, request->byte_order, request->is_bitcast};
+  rlo__file_hints hints = {
+      NULL, -1, -1, request->byte_order, request->is_bitcast, request->stream.memory_bytes};
   rlo_shape from;
   if (shape != NULL) {
     RLO__EXIT_TRY(rlo__shape_operand_parse(shape, &from));
@@ -227,8 +230,12 @@ static int place_outputs(rlo__op *op) {
       op->sources[k].has_checked_values |= rlo__values_may_be_cut(op->input_shapes[k], shape);
     }
     if (rlo__op_is_adding(op->request)) {
-      const rlo__file_hints hints = {shape, -1, -1, RLO__BYTE_ORDER_DEFAULT,
-                                     op->request->is_bitcast};
+      if (rlo__path_why_in_place(path) != NULL) {
+        return rlo__fail("%s %s: nothing can be added to what it holds", path,
+                         rlo__path_why_in_place(path));
+      }
+      const rlo__file_hints hints = {
+          .from = shape, .offset_bytes = -1, .array = -1, .is_bitcast = op->request->is_bitcast};
       RLO__EXIT_TRY(open_source(op, path, &hints));
     }
   }

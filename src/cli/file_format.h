@@ -34,10 +34,12 @@ typedef struct rlo__file_hints {
   /** --bitcast: the bits of the file's elements are elements of `from`,
    * whatever type the header names. */
   bool is_bitcast;
+  /** --memory: of what is read from a pipe; 0: half of what is free. */
+  int64_t memory_bytes;
 } rlo__file_hints;
 
 #define RLO__FILE_HINTS_INIT \
-  { NULL, -1, -1, RLO__BYTE_ORDER_DEFAULT, false }
+  { NULL, -1, -1, RLO__BYTE_ORDER_DEFAULT, false, 0 }
 
 /** The array that a file holds. */
 typedef struct rlo__file_contents {

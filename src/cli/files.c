@@ -1,45 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* memfd_create and flock are no part of POSIX 2008. */
+#define _GNU_SOURCE
 #include "files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/available.h"
 #include "base/file.h"
 #include "message.h"
 
 /* Open files besides arrays: the standard streams, and those of a driver. */
 #define OWN_FILES 128
 
-int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
-  /* O_NONBLOCK: the open of a pipe without a writer would not return. */
-  int descriptor = rlo__open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
-  if (descriptor < 0) {
-    return rlo__fail("cannot open %s: %s", path, strerror(errno));
+/* Opens a file, or duplicates standard input; -1, and errno. */
+static int open_input(const char *path) {
+  if (strcmp(path, "/dev/stdin") == 0) {
+    return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   }
-  struct stat information;
-  if (fstat(descriptor, &information) != 0) {
-    int code = rlo__fail("cannot read the status of %s: %s", path, strerror(errno));
-    close(descriptor);
-    return code;
+  const int descriptor = rlo__open_at(AT_FDCWD, path, O_RDONLY);
+  if (descriptor >= 0) {
+    /* It may have a name that looks as if it could be removed. */
+    (void)flock(descriptor, LOCK_SH | LOCK_NB);
   }
-  if (!S_ISREG(information.st_mode)) {
-    close(descriptor);
-    return rlo__fail("%s is not a regular file", path);
+  return descriptor;
+}
+
+/* Copies what is no file, to its end, into memory with a descriptor. */
+static int copy_pipe(const char *path, int from, int64_t most_bytes, int to) {
+  rlo__file_replace copy = {.fd = to};
+  char bytes[1 << 16];
+  ssize_t count = 1;
+  for (int64_t left = most_bytes; count != 0 && left >= 0; left -= count > 0 ? count : 0) {
+    count = read(from, bytes, sizeof(bytes));
+    const bool has_failed = count > 0 ? rlo__file_replace_write(&copy, bytes, (size_t)count) != 0
+                                      : count < 0 && errno != EINTR;
+    if (has_failed) {
+      return rlo__fail("cannot read %s into memory: %s", path, strerror(errno));
+    }
+  }
+  return count == 0
+             ? RLO__EXIT_OK
+             : rlo__fail("%s has more than the %" PRId64
+                         " bytes that may be read into memory, as what is no file has to be: "
+                         "write it to a file, or give more --memory",
+                         path, most_bytes);
+}
+
+static int examine_input(const char *path, int64_t most_bytes, int *descriptor,
+                         rlo__input_file *out_file) {
+  struct stat st = {0};
+  int result = fstat(*descriptor, &st);
+  if (S_ISDIR(st.st_mode)) {
+    return rlo__fail("%s is a folder and not a regular file", path);
+  }
+  const bool is_file = S_ISREG(st.st_mode) && lseek(*descriptor, 0, SEEK_CUR) == 0;
+  if (result == 0 && !is_file) {
+    const int pipe = *descriptor;
+    *descriptor = memfd_create("relayout", MFD_CLOEXEC);
+    const int code = copy_pipe(
+        path, pipe, most_bytes != 0 ? most_bytes : rlo__available_bytes("") / 2, *descriptor);
+    close(pipe);
+    RLO__EXIT_TRY(code);
+    result = fstat(*descriptor, &st);
+  }
+  if (result != 0) {
+    return rlo__fail("cannot read the status of %s: %s", path, strerror(errno));
   }
   *out_file = (rlo__input_file){
-      .descriptor = descriptor,
-      .size_bytes = information.st_size,
-      .modified = information.st_mtim,
+      .descriptor = *descriptor,
+      .size_bytes = st.st_size,
+      .held_bytes = is_file ? 0 : st.st_size,
+      .modified = st.st_mtim,
       .path = path,
   };
   return RLO__EXIT_OK;
+}
+
+int rlo__input_file_open(const char *path, int64_t most_bytes, rlo__input_file *out_file) {
+  int descriptor = open_input(path);
+  if (descriptor < 0) {
+    return rlo__fail("cannot open %s: %s", path, strerror(errno));
+  }
+  const int code = examine_input(path, most_bytes, &descriptor, out_file);
+  if (code != RLO__EXIT_OK) {
+    close(descriptor);
+  }
+  return code;
 }
 
 int rlo__input_file_read(const rlo__input_file *file, int64_t offset_bytes, void *buffer,
@@ -73,16 +130,65 @@ void rlo__files_allow(int32_t count) {
   }
 }
 
-bool rlo__path_is_same_file(const char *a, const char *b) {
-  struct stat of_a;
-  struct stat of_b;
-  return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-         of_a.st_ino == of_b.st_ino;
+const char *rlo__path_of(const char *operand, const char *standard_path) {
+  return strcmp(operand, "-") == 0 ? standard_path : operand;
 }
 
-bool rlo__path_is_special(const char *path) {
-  struct stat information;
-  return stat(path, &information) == 0 && !S_ISREG(information.st_mode);
+static bool is_one(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Finds the folder in which a file that does not exist will be; NULL if it
+ * cannot be. Returns its name there. */
+static const char *find_folder(rlo__file_replace *f, const char *path, struct stat *out_folder) {
+  char folder[PATH_MAX];
+  if (rlo__file_replace_begin(f, path, RLO__FILE_NAMES) != 0) {
+    return NULL;
+  }
+  rlo__folder_of(f->path, folder);
+  const char *slash = strrchr(f->path, '/');
+  return stat(folder, out_folder) != 0 ? NULL : slash == NULL ? f->path : slash + 1;
+}
+
+bool rlo__path_is_same_file(const char *a, const char *b) {
+  rlo__file_replace files[2];
+  struct stat of[2];
+  const bool exists[2] = {stat(a, &of[0]) == 0, stat(b, &of[1]) == 0};
+  if (exists[0] || exists[1]) {
+    return exists[0] && exists[1] && is_one(&of[0], &of[1]);
+  }
+  const char *name = find_folder(&files[0], a, &of[0]);
+  const char *other = find_folder(&files[1], b, &of[1]);
+  return name != NULL && other != NULL && strcmp(name, other) == 0 && is_one(&of[0], &of[1]);
+}
+
+/* Standard output, where an output has been claimed to be it. */
+static struct {
+  const char *path;
+  int descriptor;
+} standard;
+
+static bool is_standard(const char *path) {
+  return standard.path != NULL && strcmp(path, standard.path) == 0;
+}
+
+void rlo__output_claim(const char *path) {
+  struct stat named;
+  struct stat printed;
+  if (standard.path != NULL || stat(path, &named) != 0 || fstat(STDOUT_FILENO, &printed) != 0 ||
+      !is_one(&named, &printed)) {
+    return;
+  }
+  (void)fflush(stdout);
+  standard.path = path;
+  standard.descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+const char *rlo__path_why_in_place(const char *path) {
+  rlo__file_replace file;
+  (void)rlo__file_replace_begin(&file, path, RLO__FILE_NAMES);
+  return is_standard(path) ? "is standard output" : file.in_place;
 }
 
 /* Returns the exit code of a write, of which `error` is the errno, or 0. */
@@ -106,7 +212,7 @@ void rlo__output_file_abandon(rlo__output_file *output) {
 bool rlo__output_file_leave(rlo__output_file *output) {
   const char *journal_path = output->unfinished.journal_path;
   if (output->file.temp_path[0] == '\0' || journal_path == NULL ||
-      access(journal_path, F_OK) != 0) {
+      !rlo__file_is_own(AT_FDCWD, journal_path)) {
     return false;
   }
   end_file(output, rlo__file_replace_leave);
@@ -116,6 +222,10 @@ bool rlo__output_file_leave(rlo__output_file *output) {
 static int open_file(const char *path, rlo__file_way way, rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
   struct stat information;
+  if (is_standard(path)) {
+    *file = (rlo__file_replace){.fd = standard.descriptor, .in_place = "is standard output"};
+    return RLO__EXIT_OK;
+  }
   if (stat(path, &information) == 0) {
     if (S_ISDIR(information.st_mode)) {
       return rlo__fail("cannot write %s: it is a folder", path);
@@ -133,10 +243,10 @@ static int open_file(const char *path, rlo__file_way way, rlo__output_file *outp
   }
   rlo__interrupt_unblock();
   if (error == EBUSY && file->is_part) {
-    return rlo__fail("cannot write %s: another process does, which holds %s", path,
+    return rlo__fail("cannot write %s: another process, or an input of this one, holds %s", path,
                      file->temp_path);
   }
-  return check_write(path, error);
+  return check_write(file->path, error);
 }
 
 int rlo__output_file_commit(rlo__output_file *output) {
@@ -153,21 +263,12 @@ int rlo__output_file_commit(rlo__output_file *output) {
   return RLO__EXIT_OK;
 }
 
-/* A file that cannot be synced, such as a device, is not. */
-static int sync_data(int descriptor) {
-  int result;
-  do {
-    result = fdatasync(descriptor);
-  } while (result != 0 && errno == EINTR);
-  return result == 0 || errno == EINVAL ? 0 : errno;
-}
-
 static int begin_part(const char *path, const rlo__output_start *start, rlo__output_file *file) {
   RLO__EXIT_TRY(open_file(path, RLO__FILE_NEW_PART, file));
   int error = rlo__file_replace_write(&file->file, start->head, start->head_bytes);
   /* It is compared when the part is resumed. */
-  if (error == 0 && start->has_journal) {
-    error = sync_data(file->file.fd);
+  if (error == 0 && start->has_journal && fdatasync(file->file.fd) != 0) {
+    error = errno == EINVAL ? 0 : errno;
   }
   if (error != 0) {
     rlo__output_file_abandon(file);
@@ -194,7 +295,7 @@ static int resume_part(const char *path, const rlo__output_start *start, rlo__ou
                        bool *out_exists) {
   rlo__file_replace named;
   *out_exists = rlo__file_replace_begin(&named, path, RLO__FILE_NAMES) == 0 &&
-                access(named.temp_path, F_OK) == 0 && access(named.journal_path, F_OK) == 0;
+                rlo__file_replace_can_resume(&named);
   if (!*out_exists) {
     return RLO__EXIT_OK;
   }
@@ -234,11 +335,15 @@ int rlo__output_file_finish(rlo__output_file *file) {
   return check_write(file->file.path, rlo__file_replace_finish(&file->file));
 }
 
-int rlo__output_write(const char *path, const void *head, size_t head_bytes, const void *data,
+int rlo__output_write(const char *operand, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes) {
+  const char *path = rlo__path_of(operand, "/dev/stdout");
   rlo__output_file made = {0};
+  rlo__output_claim(path);
   /* Going on with it would replace what is written now. */
-  rlo__file_replace_remove_part(path);
+  if (!is_standard(path)) {
+    rlo__file_replace_remove_part(path);
+  }
   RLO__EXIT_TRY(open_file(path, RLO__FILE_TEMP, &made));
   int error = rlo__file_replace_write(&made.file, head, head_bytes);
   if (error == 0) {

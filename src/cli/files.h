@@ -22,13 +22,21 @@
 typedef struct rlo__input_file {
   int descriptor;
   int64_t size_bytes;
+  /** The memory that the contents take, read from a pipe; 0: a file. */
+  int64_t held_bytes;
   /** When it was last written, as the system counts. */
   struct timespec modified;
   /** Borrowed. */
   const char *path;
 } rlo__input_file;
 
-int rlo__input_file_open(const char *path, rlo__input_file *out_file);
+/**
+ * Opens a file, "/dev/stdin" for standard input. What is not a regular file,
+ * or begins elsewhere, is read to its end into memory. No other command removes
+ * the file while it is open, whatever its name.
+ * @param most_bytes  of what is read into memory; 0: half of what is free.
+ */
+int rlo__input_file_open(const char *path, int64_t most_bytes, rlo__input_file *out_file);
 
 /** Reads exactly `bytes` bytes at an offset; fails if the file ends earlier. */
 int rlo__input_file_read(const rlo__input_file *file, int64_t offset_bytes, void *buffer,
@@ -43,22 +51,31 @@ void rlo__input_file_close(const rlo__input_file *file);
  * the system lets it. */
 void rlo__files_allow(int32_t count);
 
-/** Returns whether two paths name the same existing file. */
+/** Returns the path of an operand, which is `standard` for "-": "/dev/stdin" or
+ *  "/dev/stdout". */
+const char *rlo__path_of(const char *operand, const char *standard);
+
+/** Returns whether two paths name the same file, which need not exist. */
 bool rlo__path_is_same_file(const char *a, const char *b);
 
-/** Returns whether a path names something that exists and is not a regular
- *  file: it is written in place. */
-bool rlo__path_is_special(const char *path);
+/** Returns why what a path names is written in place, as the end of a sentence:
+ *  "is not a regular file"; NULL: it is made as a part. */
+const char *rlo__path_why_in_place(const char *path);
+
+/** Prepares for writing to a path that may be standard output: if it is, what
+ *  is printed there goes to standard error from now on. `path` is borrowed. */
+void rlo__output_claim(const char *path);
 
 /**
- * Writes a file, the head, then the data: complete, or not at all.
+ * Writes a file, "-" for standard output: the head, then the data; complete, or
+ * not at all.
  *
  * It is written and synced as a temporary file beside its target
- * (base/file_replace.h), which is renamed. A target that is not a regular file
- * (a device, a pipe) is written in place. A signal that ends the command
+ * (base/file_replace.h), which is renamed. A target that cannot be replaced (a
+ * device, a pipe, a mount) is written in place. A signal that ends the command
  * removes the temporary file (interrupt.h).
  */
-int rlo__output_write(const char *path, const void *head, size_t head_bytes, const void *data,
+int rlo__output_write(const char *operand, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes);
 
 /** A file that is being written. A signal handler may read it, so its address

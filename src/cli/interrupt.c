@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interrupt.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <unistd.h>
+
+#include "base/file_replace.h"
 
 static const int handled_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -27,7 +30,7 @@ static void handle(int signal_number) {
   }
   bool stays = false;
   for (const rlo__interrupt_file *file = first_file; file != NULL; file = file->next) {
-    if (file->journal_path != NULL && access(file->journal_path, F_OK) == 0) {
+    if (file->journal_path != NULL && rlo__file_is_own(AT_FDCWD, file->journal_path)) {
       stays = true;
     } else {
       unlink(file->path);

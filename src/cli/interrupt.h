@@ -37,7 +37,7 @@ void rlo__interrupt_set_orderly(volatile sig_atomic_t *flag);
 /** A file to unlink. Everything is borrowed while it is listed. */
 typedef struct rlo__interrupt_file {
   const char *path;
-  /** Where this exists the file stays; NULL: it does not. */
+  /** Where this is a file of the user's own the file stays; NULL: it does not. */
   const char *journal_path;
   /** Called after that, in the signal's handler, with whether some file stays;
    *  NULL: nothing is. */

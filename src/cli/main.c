@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -145,7 +147,18 @@ static int run_with_stack(int argc, char **argv) {
   return c.code;
 }
 
+/* A file that took the place of a standard stream that is closed would get what
+ * is printed there. Each becomes one that cannot be used. */
+static void open_streams(void) {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0) {
+      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
+  open_streams();
 #ifdef __GLIBC__
   /* An arena for each thread takes 64 MiB of the address space. */
   mallopt(M_ARENA_MAX, 1);

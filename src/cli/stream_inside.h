@@ -22,8 +22,8 @@ typedef struct rlo__journal_path {
   char text[PATH_MAX + 16];
 } rlo__journal_path;
 
-/** Makes the path of a job's journal of that of its output's first job; NULL:
- *  there is none. */
+/** Makes the path of a job's journal of that of its output's first job; NULL
+ *  or "": there is none. */
 void rlo__stream_name_journal(const rlo__stream *stream, int32_t job, const char *first_path,
                               rlo__journal_path *out_path);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -99,7 +100,9 @@ static bool is_repeatable(const rlo__stream *stream, const rlo__stream_job *job)
     reads |= a->steps[s].op == RLO_ELEMENT_ACCUMULATE || a->steps[s].op == RLO_ELEMENT_MULTIPLY ||
              a->steps[s].op == RLO_ELEMENT_COMPARE;
   }
-  return !reads && job->source < stream->num_sources;
+  return !reads && job->source < stream->num_sources &&
+         stream->sources[job->source].file.held_bytes == 0 &&
+         (!rlo_problem_loads(job->problem) || stream->sources[job->indices].file.held_bytes == 0);
 }
 
 int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output, int32_t end) {
@@ -128,11 +131,11 @@ void rlo__stream_name_journal(const rlo__stream *stream, int32_t job, const char
                               rlo__journal_path *out_path) {
   const int32_t before = rlo__stream_count_jobs(stream, stream->jobs[job].output, job);
   rlo__str path = rlo__str_over(out_path->text, sizeof(out_path->text));
-  if (first_path != NULL) {
+  if (first_path != NULL && first_path[0] != '\0') {
     rlo__str_append(&path, first_path);
-  }
-  if (first_path != NULL && before > 0) {
-    rlo__str_printf(&path, "-%d", before + 1);
+    if (before > 0) {
+      rlo__str_printf(&path, "-%d", before + 1);
+    }
   }
 }
 
@@ -140,20 +143,20 @@ void rlo__stream_name_journal(const rlo__stream *stream, int32_t job, const char
 typedef struct remains {
   rlo__file_replace file;
   bool has_journal;
-  bool has_part;
+  bool can_resume;
 } remains;
 
 static void look(const rlo__stream *stream, int32_t output, remains *out) {
   const char *path = stream->outputs[output].path;
   bool is_named = path != NULL && rlo__file_replace_begin(&out->file, path, RLO__FILE_NAMES) == 0;
   out->has_journal = is_named && access(out->file.journal_path, F_OK) == 0;
-  out->has_part = is_named && access(out->file.temp_path, F_OK) == 0;
+  out->can_resume = is_named && rlo__file_replace_can_resume(&out->file);
 }
 
 /* Returns whether an output is made in a file. */
 static bool has_part(const rlo__stream *stream, int32_t output) {
   const char *path = stream->outputs[output].path;
-  return path != NULL && !stream->is_in_memory && !rlo__path_is_special(path);
+  return path != NULL && !stream->is_in_memory && rlo__path_why_in_place(path) == NULL;
 }
 
 /* Finds the journal with which a job would go on, or which it would create: "" if
@@ -164,7 +167,7 @@ static void find_journal(const rlo__stream *stream, int32_t job, rlo__journal_pa
   look(stream, output, &r);
   const bool is_used = has_part(stream, output) && rlo__stream_has_journal(stream, output);
   rlo__stream_name_journal(stream, job, is_used ? r.file.journal_path : NULL, out_path);
-  if (is_used && r.has_journal && !(stream->options->is_resumed && r.has_part)) {
+  if (is_used && r.has_journal && !(stream->options->is_resumed && r.can_resume)) {
     strcat(out_path->text, "-0");
   }
 }
@@ -179,8 +182,7 @@ static int64_t find_scratch_room(const rlo__stream *stream, int32_t output) {
   if (slash != NULL) {
     slash[1] = '\0';
   }
-  if ((r.has_part && r.has_journal) ||
-      statvfs(slash == NULL ? "." : r.file.temp_path, &disk) != 0) {
+  if (r.can_resume || statvfs(slash == NULL ? "." : r.file.temp_path, &disk) != 0) {
     return INT64_MAX;
   }
   int64_t room = rlo__mul_capped((int64_t)disk.f_bavail, (int64_t)disk.f_frsize);
@@ -196,8 +198,7 @@ static bool is_begun(const rlo__stream *stream) {
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     remains r;
     look(stream, n, &r);
-    if (rlo__stream_has_journal(stream, n) && stream->options->is_resumed && r.has_part &&
-        r.has_journal) {
+    if (rlo__stream_has_journal(stream, n) && stream->options->is_resumed && r.can_resume) {
       return true;
     }
   }
@@ -342,14 +343,39 @@ static bool is_better_in_memory(const rlo__stream *stream, const sum *s) {
          bytes < MEMORY_SHARE * (double)rlo__available_bytes("");
 }
 
+/* Takes what was read from pipes off --memory. */
+static int take_held_memory(const rlo__stream *stream, rlo__stream_options *options) {
+  int64_t held_bytes = 0;
+  for (int32_t n = 0; n < stream->num_sources; ++n) {
+    held_bytes += stream->sources[n].file.held_bytes;
+  }
+  if (options->memory_bytes == 0 || held_bytes == 0) {
+    return RLO__EXIT_OK;
+  }
+  options->memory_bytes -= held_bytes;
+  return options->memory_bytes >= RLO_SERVICE_MIN_HOST_BYTES
+             ? RLO__EXIT_OK
+             : rlo__fail("what was read from pipes takes %" PRId64
+                         " bytes, which leaves too little of --memory: at least %" PRId64
+                         " bytes are needed; write it to a file, or give more",
+                         held_bytes, held_bytes + RLO_SERVICE_MIN_HOST_BYTES);
+}
+
 int rlo__stream_plan(rlo__stream *stream) {
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    if (stream->outputs[n].path != NULL) {
+      rlo__output_claim(stream->outputs[n].path);
+    }
+  }
+  RLO__EXIT_TRY(take_held_memory(stream, stream->options));
   stream->is_in_pieces = is_in_pieces(stream);
   stream->chosen_by = choose_place(stream);
   const bool is_asked_for = rlo__stream_is_asked_for(stream->options) || is_begun(stream);
   for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
-    if (path != NULL && rlo__path_is_special(path)) {
-      return rlo__fail("%s is not a regular file: it cannot be written in pieces", path);
+    const char *why = path != NULL ? rlo__path_why_in_place(path) : NULL;
+    if (why != NULL) {
+      return rlo__fail("%s %s: it cannot be written in pieces", path, why);
     }
   }
   sum s;

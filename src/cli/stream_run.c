@@ -307,11 +307,12 @@ static int watch(run *r) {
                                                    : rlo__check(status);
 }
 
-/* Cuts off what two passes have left behind the arrays. */
+/* Cuts off what two passes have left behind the arrays, and what others have put
+ * behind a part that was resumed. */
 static int cut_off_scratch(run *r) {
   for (int32_t n = 0; n < r->stream->num_outputs; ++n) {
     rlo__stream_output *o = &r->stream->outputs[n];
-    if (o->memory == NULL && o->scratch_bytes > 0 && !r->stream->is_verifying) {
+    if (o->memory == NULL && o->has_part && !r->stream->is_verifying) {
       RLO__EXIT_TRY(rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
     }
   }
@@ -425,7 +426,7 @@ static int begin_memory(run *r, rlo__stream_output *o) {
 static int begin_output(run *r, int32_t n) {
   rlo__stream_output *o = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
-  o->has_part = o->path != NULL && !rlo__path_is_special(o->path);
+  o->has_part = o->path != NULL && rlo__path_why_in_place(o->path) == NULL;
   if (!o->has_part || r->stream->is_in_memory) {
     RLO__EXIT_TRY(begin_memory(r, o));
   }

@@ -200,11 +200,15 @@ void rlo__driver_cache_remove(void) {
 /* ------------------------------------------------------------ the child */
 
 /* Runs in the child; does not return. */
-static void run_child(rlo__subprocess_fn function, void *payload, bool *is_done) {
+static void run_child(pid_t parent, rlo__subprocess_fn function, void *payload, bool *is_done) {
 #ifdef __linux__
   /* A child without its parent has no use. */
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
+  if (getppid() != parent) {
+    /* It has ended before that. */
+    _exit(RLO__EXIT_FAILURE);
+  }
   int code = rlo__finish_output(function(payload));
   *is_done = true;
   /* _exit() runs no exit handlers: the driver's may fail after the work is
@@ -249,6 +253,7 @@ static int run_in_child(rlo__subprocess_fn function, void *payload) {
   fflush(stdout);
   fflush(stderr);
   rlo__interrupt_block();
+  const pid_t parent = getpid();
   pid_t child = fork();
   int fork_error = errno;
   if (child > 0) {
@@ -258,7 +263,7 @@ static int run_in_child(rlo__subprocess_fn function, void *payload) {
   }
   rlo__interrupt_unblock();
   if (child == 0) {
-    run_child(function, payload, is_done);
+    run_child(parent, function, payload, is_done);
   }
   int code = child < 0
                  ? rlo__fail("cannot start a process for the device: %s", strerror(fork_error))
@@ -271,13 +276,11 @@ static int run_in_child(rlo__subprocess_fn function, void *payload) {
 }
 
 int rlo__rights_check(const char *what) {
+  bool is_secure = getuid() != geteuid() || getgid() != getegid();
 #ifdef __linux__
-  if (getauxval(AT_SECURE) != 0) {
-    return rlo__fail("%s with set-user-ID rights", what);
-  }
+  is_secure |= getauxval(AT_SECURE) != 0;
 #endif
-  (void)what;
-  return RLO__EXIT_OK;
+  return is_secure ? rlo__fail("%s with set-user-ID rights", what) : RLO__EXIT_OK;
 }
 
 int rlo__subprocess_run(bool is_isolated, rlo__subprocess_fn function, void *payload) {

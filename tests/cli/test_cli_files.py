@@ -283,10 +283,7 @@ class Inputs(CliCase):
     def test_not_a_regular_file(self):
         os.mkdir(self.path("folder"))
         self.fails(1, "regular file", "convert", "--host", "folder", "out.npy")
-        os.mkfifo(self.path("pipe.npy"))
-        self.fails(1, "regular file", "convert", "--host", "pipe.npy",
-                   "out.npy")
-        self.assert_files("folder", "pipe.npy")
+        self.assert_files("folder")
 
     def test_not_npy(self):
         self.fails_on(b"", "in.npy")
@@ -592,6 +589,169 @@ class Outputs(CliCase):
                 preexec_fn=limit)
         self.assert_files("in.npy", *outs)
         self.assertEqual(npy_parts(self.read("299.npy"))[1], b"\7")
+
+
+class Streams(CliCase):
+    """Standard input and output, pipes, and what cannot be replaced."""
+    TURN = ["--perm", "1,0"]
+
+    def setUp(self):
+        super().setUp()
+        self.write("in.npy", npy_bytes("<f4", (2, 3), ABC))
+        self.ok("convert", "--host", "in.npy", "wanted.npy", *self.TURN)
+        self.wanted = self.read("wanted.npy")
+
+    def shell(self, script, *arguments, **options):
+        """Runs a script in which $R is the command, with arguments."""
+        done = subprocess.run(
+            ["bash", "-c", script, "bash", *arguments], cwd=self.folder,
+            env=dict(os.environ, R=os.path.abspath(COMMAND)), timeout=60,
+            stdin=subprocess.DEVNULL, capture_output=True, check=False,
+            **options)
+        return done.returncode, done.stdout, done.stderr.decode()
+
+    def test_what_is_said_is_not_in_the_data(self):
+        said = "f32[3,2]{1,0}\n"
+        for out in "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+            for to in "| cat", ">o.npy; cat o.npy", "> o.npy; cat o.npy >&2":
+                if to.endswith(">&2"):
+                    out = "./o.npy"
+                    to = to.replace(" >&2", "")
+                self.assertEqual(
+                    self.shell('$R convert --host in.npy "$@" %s' % to, out,
+                               *self.TURN), (0, self.wanted, said), (out, to))
+        code, out, err = self.shell(
+            '$R op transpose --host --attr perm=1,0 in.npy - --json')
+        self.assertEqual((code, out), (0, self.wanted))
+        self.assertEqual(json.loads(err)["operation"], "Transpose")
+        self.assertEqual(
+            self.shell('printf X >o; $R convert --host in.npy - "$@" >>o; cat o',
+                       *self.TURN), (0, b"X" + self.wanted, said))
+        code, out, err = self.shell(
+            '$R op transpose --host --attr perm=1,0 --trace - in.npy t.npy')
+        self.assertEqual((code, err), (0, said))
+        self.assertIn("traceEvents", json.loads(out))
+        code, out, _ = self.shell("$R show --svg - 'f32[2,2]'")
+        self.assertTrue(code == 0 and out.startswith(b"<svg"))
+        self.fails(1, "is standard output: it cannot be written in pieces",
+                   "convert", "--host", "in.npy", "-", "--memory", "1MiB")
+
+    def test_pipes_in(self):
+        turn = "convert --host %s o.npy --perm 1,0; cat o.npy"
+        said = b"f32[3,2]{1,0}\n"
+        for script in ("cat in.npy | $R " + turn % "-",
+                       "$R " + turn % "- <in.npy",
+                       "$R " + turn % "<(cat in.npy)",
+                       "mkfifo f; cat in.npy >f & $R " + turn % "f",
+                       "(printf X; cat in.npy) >x; (read -N 1; $R " +
+                       turn % "-" + ") <x",
+                       "cat in.npy | $R op transpose --host --attr perm=1,0 "
+                       "--memory 2MiB - o.npy; cat o.npy"):
+            self.assertEqual(self.shell(script), (0, said + self.wanted, ""),
+                             script)
+            os.unlink(self.path("o.npy"))
+        self.assertEqual(
+            self.shell("cat in.npy | $R convert --host - - --perm 1,0"),
+            (0, self.wanted, said.decode()))
+        for size, words in (("2000000", "more than the 1048576 bytes"),
+                            ("900000", "leaves too little of --memory")):
+            code, _, err = self.shell(
+                "(cat in.npy; head -c %s /dev/zero) >f.raw; cat f.raw |"
+                "$R op add_n --host --from 'u8[1000]' --memory 1MiB - o.npy" %
+                size if words.startswith("more") else
+                "mkfifo p.raw; head -c %s /dev/zero >p.raw & $R convert "
+                "--host --from 'u8[%s]' --memory 1MiB p.raw o.npy" %
+                (size, size))
+            self.assertEqual(code, 1, err)
+            self.assertIn(words, err)
+        self.assertFalse(os.path.exists(self.path("o.npy")))
+
+    def test_links_to_nothing(self):
+        os.mkdir(self.path("far"))
+        os.symlink("far/real.npy", self.path("l.npy"))
+        os.symlink("none/real.npy", self.path("m.npy"))
+        for arguments in (["convert", "--host", "in.npy", *self.TURN],
+                          ["op", "transpose", "--host", "--attr", "perm=1,0",
+                           "in.npy"], ["show", "f32[2,2]", "--svg"]):
+            self.ok(*arguments, "l.npy")
+            self.assertTrue(os.path.islink(self.path("l.npy")))
+            os.unlink(self.path("far/real.npy"))
+            self.fails(1, ["none/real.npy", "No such file"], *arguments,
+                       "m.npy")
+            self.assertTrue(os.path.islink(self.path("m.npy")))
+
+    def test_names_of_one_output(self):
+        os.symlink("x.npy", self.path("l.npy"))
+        split = ["op", "split_v", "--host", "--attr", "axis=0", "--attr",
+                 "num_or_size_splits=1,1", "in.npy"]
+        for other in "./x.npy", self.path("x.npy"), "l.npy":
+            self.fails(1, "are one file", *split, "x.npy", other)
+            self.fails(1, "are one file", *split, "x.npy",
+                       "y.npy", "--trace", other)
+        self.write("a.json", b'{"perm": [1, 0]}')
+        self.fails(1, "are one file", "op", "transpose", "--host",
+                   "--attrs", "a.json", "in.npy", "./a.json")
+        self.assert_files("a.json", "in.npy", "l.npy", "wanted.npy")
+
+    def test_an_input_stays_whatever_its_name(self):
+        for name, code in ((".o.npy.relayout-part", 1),
+                           (".o.npy.relayout-journal", 0),
+                           (".x.npy.relayout-part", 0),
+                           (".x.npy.relayout-journal-2", 0)):
+            self.write(name, self.read("in.npy"))
+            result = self.run_command("convert", "--host", name, "o.npy")
+            self.assertEqual(result.code, code, result)
+            self.assertEqual(self.read(name), self.read("in.npy"))
+            os.unlink(self.path(name))
+
+    def as_user(self, *arguments):
+        def drop():
+            os.setgroups([])
+            os.setgid(1234)
+            os.setuid(1234)
+        return self.run_command(*arguments, preexec_fn=drop)
+
+    def test_what_cannot_be_replaced_is_written_in_place(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root makes files of others")
+        for mode, words in ((0o755, "in a folder that may not be written to"),
+                            (0o1777, "another user's in a folder where only")):
+            os.chmod(self.folder, mode)
+            self.write("o.npy", b"x" * 100000)
+            os.chmod(self.path("o.npy"), 0o666)
+            result = self.as_user("convert", "--host", "in.npy", "o.npy",
+                                  *self.TURN)
+            self.assertEqual((result.code, result.err), (0, ""))
+            self.assertEqual(self.read("o.npy"), self.wanted)
+            result = self.as_user("convert", "--host", "in.npy", "o.npy",
+                                  "--memory", "1MiB")
+            self.assertEqual(result.code, 1)
+            self.assertIn(words, result.err)
+            self.assert_files("in.npy", "o.npy", "wanted.npy")
+        script = 'cp in.npy s; mount --bind s o.npy && $R convert --host ' \
+            'in.npy o.npy "$@" && cmp s wanted.npy'
+        code, _, err = self.shell("unshare -m true")
+        if code == 0:
+            code, _, err = self.shell("unshare -m bash -c '%s' bash \"$@\"" %
+                                      script, *self.TURN)
+            self.assertEqual((code, err), (0, ""))
+
+    def test_rights_of_who_is_not_in_the_group(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root makes files of others")
+        os.chmod(self.folder, 0o777)
+        self.write("o.npy", b"old")
+        os.chown(self.path("o.npy"), 1235, 1235)
+        os.chmod(self.path("o.npy"), 0o666)
+        self.assertEqual(self.as_user("convert", "--host", "in.npy",
+                                      "o.npy").code, 0)
+        os.chmod(self.path("o.npy"), 0o662)
+        os.chown(self.path("o.npy"), 1235, 1235)
+        self.assertEqual(self.as_user("convert", "--host", "in.npy",
+                                      "o.npy").code, 0)
+        found = os.stat(self.path("o.npy"))
+        self.assertEqual((found.st_uid, found.st_gid, found.st_mode & 0o777),
+                         (1234, 1234, 0o622))
 
 
 if __name__ == "__main__":

@@ -345,6 +345,71 @@ class Refusals(Resume):
         self.assert_whole()
 
 
+class Shared(Resume):
+    """What another user may have made, or changed, is not believed."""
+
+    def assert_begins_anew(self, *others):
+        end = self.resume()
+        self.assertEqual(end["bytes_resumed"], 0)
+        self.assert_whole(*others)
+        os.unlink(self.path("out.npy"))
+        for name in others:
+            os.unlink(self.path(name))
+
+    def test_journals_and_parts_of_others(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root makes files of others")
+        for name in JOURNAL, PART:
+            self.stop()
+            os.chown(self.path(name), 1234, 1234)
+            self.assert_begins_anew(name)
+
+    def test_journals_and_parts_that_others_can_write_to(self):
+        for name in JOURNAL, PART:
+            self.stop()
+            os.chmod(self.path(name), 0o666)
+            self.assert_begins_anew()
+
+    def test_links(self):
+        for name in JOURNAL, PART:
+            self.stop()
+            os.rename(self.path(name), self.path("kept"))
+            os.symlink("kept", self.path(name))
+            self.assert_begins_anew(name, "kept")
+            self.stop()
+            os.link(self.path(name), self.path("kept"))
+            self.assert_begins_anew("kept")
+
+    def test_bytes_behind_the_end(self):
+        self.stop()
+        with open(self.path(PART), "ab") as file:
+            file.write(b"more")
+        self.assertGreater(self.resume()["bytes_resumed"], 0)
+        self.assert_whole()
+
+    def test_standard_streams_that_are_closed(self):
+        """The part is none of them: no event is printed into it."""
+        done = subprocess.run(
+            ["sh", "-c", '"$@" <&- >&-', "sh", os.path.abspath(COMMAND),
+             *self.arguments, "--json"], cwd=self.folder, timeout=60,
+            env=self.disk(write_us=2000), capture_output=True, check=False)
+        self.assertIn(b"cannot write to standard output", done.stderr)
+        self.assert_whole()
+
+    def test_a_pipe_has_no_journal(self):
+        arguments = ["-" if a == "in.npy" else a for a in self.plain]
+        with open(self.path("in.npy"), "rb") as file:
+            cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+            done = subprocess.run(
+                [COMMAND, *arguments, "--resume"], cwd=self.folder,
+                stdin=cat.stdout, capture_output=True, check=False,
+                env=dict(os.environ), timeout=60)
+            cat.stdout.close()
+            cat.wait()
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assert_whole()
+
+
 class Begin(Resume):
     def test_without_a_journal(self):
         self.assertEqual(self.resume()["bytes_resumed"], 0)
@@ -530,6 +595,20 @@ class Operations(Resume):
     def test_one_of_each(self):
         self.check(50000, [JOURNAL], ["out.npy"], "pad_v2", "--attr",
                    "paddings=3,4,5,6", "a.npy", "out.npy")
+
+    def test_a_name_that_is_taken(self):
+        """No job of the output has a journal then, wherever it would lie."""
+        os.mkdir(self.path(JOURNAL))
+        process = self.start("op", "--host", *self.MEMORY, "concat", "--attr",
+                             "axis=1", "--resume", "a.npy", "b.npy", "c.npy",
+                             "out.npy", env=self.disk(write_us=2000))
+        names = set()
+        while process.poll() is None:
+            names |= set(os.listdir(self.folder))
+            time.sleep(0.01)
+        self.assertEqual(self.finish(process)[0], 0)
+        self.assertFalse([name for name in names - {JOURNAL}
+                          if name.startswith(("-", JOURNAL))], names)
 
     def test_other_attributes(self):
         arguments = ["op", "--host", *self.MEMORY, "concat", "--attr",

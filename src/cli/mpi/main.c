@@ -194,6 +194,10 @@ static int open_source(run *r) {
     return rlo__fail(
         "the output has the byte order of this machine: --byte-order is that of the input");
   }
+  if (r->conversion.source.file.held_bytes > 0) {
+    return rlo__fail("%s is not a regular file: each rank reads the whole of it",
+                     r->conversion.request.input_path);
+  }
   return rlo__check(rlo_shape_array_size(&r->conversion.dst_shape, &r->output_bytes));
 }
 
@@ -219,8 +223,9 @@ static int begin_output(run *r) {
     return RLO__EXIT_OK;
   }
   const char *path = r->conversion.request.output_path;
-  if (rlo__path_is_special(path)) {
-    return rlo__fail("%s is not a regular file: it cannot be written in pieces", path);
+  const char *why = rlo__path_why_in_place(path);
+  if (why != NULL) {
+    return rlo__fail("%s %s: it cannot be written in pieces", path, why);
   }
   char head[RLO__MAX_HEADER_BYTES];
   rlo__output_start start = {.head = head};
@@ -237,7 +242,7 @@ static int share_output(run *r) {
   if (r->part.bytes == 0) {
     return RLO__EXIT_OK;
   }
-  r->fd = open(r->place.path, O_RDWR | O_CLOEXEC);
+  r->fd = open(r->place.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   return r->fd >= 0 ? RLO__EXIT_OK
                     : rlo__fail(
                           "cannot open %s: %s; all ranks write to one "
