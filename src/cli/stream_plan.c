@@ -314,6 +314,10 @@ static rlo_status estimate(const rlo__stream *stream, const rlo_service *service
     rlo_job_estimate one;
     RLO_TRY(estimate_job(stream, n, service, &one));
     add_estimate(&one, out);
+    if (stream->options->is_resumed && stream->options->memory_bytes == 0) {
+      /* Jobs without a journal yet keep to the budget of the first one. */
+      stream->options->memory_bytes = one.budget_bytes;
+    }
     if (jobs != NULL) {
       jobs[n] = one;
     }

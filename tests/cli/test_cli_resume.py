@@ -586,6 +586,16 @@ class Operations(Resume):
         self.check(3000, journals, ["out.npy"], "concat", "--attr", "axis=1",
                    "a.npy", "b.npy", "c.npy", "out.npy")
 
+    def test_memory_left_out(self):
+        """The jobs that had not begun keep to the first budget, too."""
+        arguments = ["concat", "--attr", "axis=1", "a.npy", "b.npy", "c.npy",
+                     "out.npy", "--resume"]
+        self.stop_noted(["op", "--host", *self.MEMORY, *arguments], JOURNAL,
+                        3000)
+        end = self.resume("op", "--host", *arguments)
+        self.assertGreater(end["bytes_resumed"], 0)
+        self.assertLessEqual(end["host_bytes_peak"], MIB)
+
     def test_several_results(self):
         self.check(50000, [".%s.npy.relayout-journal" % name for name in "xy"],
                    ["x.npy", "y.npy"], "split_v", "--attr",
