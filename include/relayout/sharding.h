@@ -151,7 +151,15 @@ RLO_API void rlo_sharding_release(rlo_sharding *sharding);
  *   {devices=[2,1,4]<=[4,2]T(1,0)}             the same by iota
  *   {devices=[4,2]<=[8] last_tile_dim_replicate}
  *   {devices=[4,2,2]<=[16] last_tile_dims={unreduced, replicated}}
+ *   {mesh['a'=2,'b'=4], [{'b'}, {'a'}]}        dimensions by the axes of a mesh
+ *   {mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)), [{'b':(1)2, ?}], manual={'a'}}
+ *   {mesh['a'=2,'b'=4], replicated}  {maximal_mesh[device_id=3]}
  *   {boxes=[0:8,0:3][0:8,3:6]}                 ours: a box for each device
+ *
+ * A mesh makes the sharding, of one of the other kinds, that means the same: the
+ * first axis of a dimension cuts it into the largest parts, `'b':(1)2` is the part
+ * of size 2 of 'b' behind parts of size 1, axes that are not named hold copies,
+ * and '?' says nothing about who holds what.
  *
  * White space and comments between tokens are ignored, and so are `metadata=`,
  * `shard_as` and `shard_like` at the end, which no box depends on.

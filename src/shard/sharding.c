@@ -155,7 +155,8 @@ static void find_iota(rlo_sharding *sharding) {
   int64_t strides[RLO_SHARDING_MAX_IOTA_RANK];
   int32_t rank = 0;
   /* From the last dimension on, each as long as its stride goes on. */
-  for (int64_t block = 1; block < cells && rank < RLO_SHARDING_MAX_IOTA_RANK; ++rank) {
+  int64_t block = 1;
+  for (; block < cells && rank < RLO_SHARDING_MAX_IOTA_RANK; ++rank) {
     strides[rank] = tiles->devices[block];
     extents[rank] = 1;
     while (extents[rank] * block < cells &&
@@ -175,7 +176,8 @@ static void find_iota(rlo_sharding *sharding) {
   }
   tiles->iota_rank = rank;
   list_iota(tiles, cells, sharding->cells);
-  if (memcmp(tiles->devices, sharding->cells, (size_t)cells * sizeof *sharding->cells) != 0) {
+  if (block != cells ||
+      memcmp(tiles->devices, sharding->cells, (size_t)cells * sizeof *sharding->cells) != 0) {
     tiles->iota_rank = 0;
   }
 }
@@ -246,6 +248,11 @@ static rlo_status find_cells(const rlo_sharding *sharding) {
   return RLO_OK;
 }
 
+rlo_status rlo__sharding_shorten(rlo_sharding *sharding) {
+  find_iota(sharding);
+  return find_cells(sharding);
+}
+
 static rlo_status fill_tiled(rlo_sharding *sharding, const rlo_sharding_tiles *tiles) {
   int64_t cells = sharding->num_devices;
   int64_t *devices = rlo__alloc_array((size_t)cells, sizeof *devices);
@@ -262,10 +269,7 @@ static rlo_status fill_tiled(rlo_sharding *sharding, const rlo_sharding_tiles *t
     memcpy(sharding->cells, tiles->devices, (size_t)cells * sizeof *devices);
   }
   order_subgroups(sharding);
-  if (tiles->iota_rank > 0) {
-    find_iota(sharding);
-  }
-  return find_cells(sharding);
+  return tiles->iota_rank > 0 ? rlo__sharding_shorten(sharding) : find_cells(sharding);
 }
 
 rlo_status rlo_sharding_make_tiled(const rlo_sharding_tiles *tiles, rlo_sharding **out_sharding) {

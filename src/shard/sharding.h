@@ -22,6 +22,9 @@ struct rlo_sharding {
   rlo_box *boxes;
 };
 
+/** Writes the list of a TILED sharding's devices as iota, if it is one. */
+rlo_status rlo__sharding_shorten(rlo_sharding *sharding);
+
 /** Adds what a sharding means: equal for two that give each device the same. */
 void rlo__sharding_hash(const rlo_sharding *sharding, rlo__hash *hash);
 
