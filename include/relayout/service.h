@@ -147,14 +147,13 @@ typedef struct rlo_job_options {
    *
    * If there is no such file, the job creates it, and notes in it every 5
    * seconds, or every 4 GiB, and when it fails or is cancelled, what is in the
-   * destination for good: that is not done again. If there is one, it has to be the journal of the same job: the
-   * same problem, the same source, unchanged, the same destination, as the
-   * stopped job left it, and the same kind of devices. Then the rest is done,
-   * in the pieces of the budget that the job began with. With a smaller
-   * host_memory_bytes fewer of them are in memory at once; one that does not
-   * suffice for that is refused. A file of another user, or with a second name, is not
-   * believed and stays: the job begins anew, and has no journal. One that others
-   * may write to is refused.
+   * destination for good: that is not done again. If there is one, it has to be the journal of the
+   * same job: the same problem, the same source, unchanged, the same destination, as the stopped
+   * job left it, and the same kind of devices. Then the rest is done, in the pieces of the budget
+   * that the job began with. With a smaller host_memory_bytes fewer of them are in memory at once;
+   * one that does not suffice for that is refused. A file of another user, or with a second name,
+   * is not believed and stays: the job begins anew, and has no journal. One that others may write
+   * to is refused.
    *
    * The destination is a file, or functions whose `flush` makes durable. The
    * source is better a file, or has `identify`: of others nobody can tell

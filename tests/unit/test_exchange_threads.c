@@ -379,8 +379,8 @@ static void make_boxes(exchange_case *c, int last) {
     strcat(from, k < 15 ? ",1000000000000000000" : "]");
     strcat(boxes, "[0:0");
     for (int d = 1; d < 16; ++d) {
-      strcat(boxes, k == 15 && d == 15 && last ? ",1:1000000000000000000"
-                                               : ",0:1000000000000000000");
+      strcat(boxes,
+             k == 15 && d == 15 && last ? ",1:1000000000000000000" : ",0:1000000000000000000");
     }
     strcat(boxes, "]");
   }

@@ -49,8 +49,7 @@ static rlo_status write_dlpack_view(void *out) {
 }
 
 static const test_report reports[] = {
-    {".npy header", sizeof(rlo_npy_header), offsetof(rlo_npy_header, type_name),
-     write_npy_header},
+    {".npy header", sizeof(rlo_npy_header), offsetof(rlo_npy_header, type_name), write_npy_header},
     {"NumPy view", sizeof(rlo_numpy_view), offsetof(rlo_numpy_view, is_byte_swapped),
      write_numpy_view},
     {"PJRT view", sizeof(rlo_pjrt_view), offsetof(rlo_pjrt_view, offset_bytes), write_plain_view},
