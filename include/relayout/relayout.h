@@ -13,10 +13,10 @@
  * and runs it (opencl.h). rlo_run_host runs it without a device.
  *
  * The other headers are experimental and are included by name: file formats and
- * interchange (npy.h, dlpack.h), jobs on arrays larger than memory (service.h,
- * storage.h), the engine for tensors, kernels and gradients (engine.h and what
- * it includes), and XLA's tools for shapes, layouts, trees of them and their
- * messages (xla/).
+ * interchange (npy.h, dlpack.h), digests of arrays (digest.h), jobs on arrays
+ * larger than memory (service.h, storage.h), the engine for tensors, kernels and
+ * gradients (engine.h and what it includes), and XLA's tools for shapes, layouts,
+ * trees of them and their messages (xla/).
  *
  * Statuses: every function that can fail returns an rlo_status;
  * rlo_error_last()->message holds the sentence that belongs to a failure.
