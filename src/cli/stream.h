@@ -104,6 +104,9 @@ typedef struct rlo__stream_output {
   int64_t bytes;
   /** Its numbers have their first byte last, says the header. */
   bool is_swapped;
+  /** Takes the bytes in place of a file or memory, without a path; NULL: none
+   *  does. Borrowed. */
+  rlo_storage *storage;
 
   /** The rest is rlo__stream_do's, and begins with zeros: where it is while it
    * is made. */

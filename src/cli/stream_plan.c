@@ -254,6 +254,9 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
     traits[0].granule_bytes = rlo__array_source_granule_bytes(&s->sources[job->source]);
   }
   traits[1].bytes = output->bytes;
+  if (output->storage != NULL) {
+    RLO_TRY(rlo_storage_get_traits(output->storage, &traits[1]));
+  }
   if (makes_file && rlo__stream_count_jobs(s, job->output, s->num_jobs) == 1) {
     /* It may use the output for two passes. */
     of_job.scratch_bytes = find_scratch_room(s, job->output);
@@ -434,8 +437,9 @@ void rlo__stream_words_make(const rlo__stream *stream, const rlo_job_info *info,
   /* On a terminal the line that is being drawn ends first. */
   out_words->line_end = isatty(STDERR_FILENO) ? "\n" : "";
   char path[PATH_MAX];
-  (void)rlo__sentence_escape(path, sizeof(path),
-                             stream->num_outputs == 1 ? stream->outputs[0].path : "");
+  (void)rlo__sentence_escape(
+      path, sizeof(path),
+      stream->num_outputs == 1 && stream->outputs[0].path != NULL ? stream->outputs[0].path : "");
   snprintf(out_words->removed, sizeof(out_words->removed),
            "relayout: stopped; nothing was written%s%s\n", path[0] == '\0' ? "" : " to ", path);
   make_command(stream, out_words);

@@ -160,6 +160,10 @@ static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const vo
 static rlo_status create_output_storage(const run *r, rlo__stream_output *o,
                                         const rlo_storage_traits *hints,
                                         rlo_storage **out_storage) {
+  if (o->storage != NULL) {
+    *out_storage = rlo_storage_retain(o->storage);
+    return RLO_OK;
+  }
   if (!r->stream->is_verifying) {
     return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
                              : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
@@ -427,7 +431,7 @@ static int begin_output(run *r, int32_t n) {
   rlo__stream_output *o = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
   o->has_part = o->path != NULL && rlo__path_why_in_place(o->path) == NULL;
-  if (!o->has_part || r->stream->is_in_memory) {
+  if (o->storage == NULL && (!o->has_part || r->stream->is_in_memory)) {
     RLO__EXIT_TRY(begin_memory(r, o));
   }
   if (!o->has_part) {

@@ -591,6 +591,84 @@ class Outputs(CliCase):
         self.assertEqual(npy_parts(self.read("299.npy"))[1], b"\7")
 
 
+class Digest(CliCase):
+    SHAPE = "f32[24,300]"
+    # By tests/model/digest_model.py.
+    DIGEST = "ee5198156b7f530538b2c8137a737f18"
+
+    def setUp(self):
+        super().setUp()
+        self.values = [(31 * n) % 1009 / 8 for n in range(24 * 300)]
+        self.turned = [self.values[i * 300 + j] for j in range(300)
+                       for i in range(24)]
+        self.write("in.npy", npy_bytes("<f4", (24, 300), floats(*self.values)))
+
+    def digest(self, *arguments):
+        """The digest of a file, whose shape and name are printed behind it."""
+        digest, shape, name = self.ok("digest", *arguments).rstrip("\n").split("  ")
+        self.assertRegex(digest, "^[0-9a-f]{32}$")
+        self.assertIn(name, arguments)
+        return digest, shape
+
+    def test_no_layout_changes_it(self):
+        wanted = self.digest("in.npy")
+        self.assertEqual(wanted, (self.DIGEST, self.SHAPE))
+        self.write("f.npy", npy_bytes("<f4", (24, 300), floats(*self.turned),
+                                      fortran=True))
+        self.write("big.npy", npy_bytes(">f4", (24, 300), struct.pack(
+            ">7200f", *self.values)))
+        self.write("turned.bin", b"xyz" + floats(*self.turned) + b"more")
+        for arguments in (["f.npy"], ["big.npy"],
+                          ["turned.bin", "--from", self.SHAPE + "{0,1}",
+                           "--offset", "3"]):
+            self.assertEqual(self.digest(*arguments), wanted, arguments)
+        for layout in ("{1,0:T(8,128)}", "{0,1:pad(30,301)}", "{1,0:T(8,128)(2,1)}",
+                       "{:strides(-301,1)offset(7000)}", "{1,0:E(96)}"):
+            out = self.ok("convert", "--host", "in.npy", "out.raw", "--to", layout)
+            for memory in [], ["--memory", "1MiB"]:
+                self.assertEqual(self.digest("out.raw", "--from", out.strip(),
+                                             *memory), wanted, layout)
+
+    def test_a_changed_bit_changes_it(self):
+        wanted = self.digest("in.npy")
+        content = bytearray(self.read("in.npy"))
+        content[-1] ^= 1
+        self.write("other.npy", content)
+        self.assertNotEqual(self.digest("other.npy"), wanted)
+        self.assertNotEqual(self.digest("in.npy", "--bitcast", "--from",
+                                        "u32[24,300]"), wanted)
+        self.ok("convert", "--host", "in.npy", "turned.npy", "--perm", "1,0")
+        self.assertNotEqual(self.digest("turned.npy"), wanted)
+
+    def test_elements_of_less_than_a_byte(self):
+        self.write("bytes.bin", bytes([0, 1, 7, 0xf8, 0xff]))
+        self.ok("convert", "--host", "bytes.bin", "packed.bin", "--from", "s4[5]",
+                "--to", "{0:E(4)}")
+        self.assertEqual(self.digest("bytes.bin", "--from", "s4[5]"),
+                         self.digest("packed.bin", "--from", "s4[5]{0:E(4)}"))
+        self.fails(1, "bits above the lowest 4", "digest", "in.npy", "--from",
+                   "s4[24,1200]", "--bitcast", "--offset", "128")
+
+    def test_several_files_and_json(self):
+        lines = self.ok("digest", "in.npy", "in.npy").splitlines()
+        self.assertEqual(len(lines), 2)
+        found = json.loads(self.ok("digest", "in.npy", "--json").splitlines()[-1])
+        self.assertEqual(lines[1], "  ".join(
+            found[key] for key in ("digest", "shape", "file")))
+        found = self.ok("digest", "in.npy", "--json", "--memory", "1MiB")
+        end = json.loads(found.splitlines()[-1])
+        self.assertEqual((end["event"], end["digest"]), ("end", lines[0][:32]))
+        self.write("empty.npy", npy_bytes("<f4", (0, 3), b""))
+        self.assertEqual(self.digest("empty.npy")[1], "f32[0,3]")
+
+    def test_refusals(self):
+        self.fails(2, "expected input files", "digest")
+        self.fails(1, "cannot open nix.npy", "digest", "nix.npy")
+        self.fails(1, "has a header, which says its byte order", "digest",
+                   "in.npy", "--byte-order", "big")
+        self.fails(1, "give their shape with --from", "digest", "a.bin")
+
+
 class Streams(CliCase):
     """Standard input and output, pipes, and what cannot be replaced."""
     TURN = ["--perm", "1,0"]

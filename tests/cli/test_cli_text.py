@@ -9,7 +9,7 @@ import subprocess
 from cli_case import COMMAND, CliCase, main, npy_bytes
 
 VERBS = ["convert", "describe", "show", "explain", "devices", "cache", "op",
-         "tune", "shard"]
+         "tune", "shard", "digest"]
 # Verbs of former releases, and what has taken them in.
 OLD_VERBS = {"copy-limit": "devices", "index": "show", "wisdom": "tune"}
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
@@ -38,7 +38,7 @@ class Help(CliCase):
                 self.assertLessEqual(len(line), 79, line)
 
     def test_help_lists_the_file_formats(self):
-        for verb in "convert", "op":
+        for verb in "convert", "op", "digest":
             text = self.ok("help", verb)
             self.assertIn("\n  .npy        a NumPy array.", text)
             self.assertIn("\n  .bin, .raw  bare bytes:", text)
