@@ -15,9 +15,12 @@ function(rlo_install_library target export)
 endfunction()
 
 rlo_install_library(relayout relayoutTargets)
+# Components have exports of their own: who needs no MPI looks for none.
 if(TARGET relayout_mpi)
-  # It has an export of its own: who needs no MPI looks for none.
   rlo_install_library(relayout_mpi relayoutMpiTargets)
+endif()
+if(TARGET relayout_safetensors)
+  rlo_install_library(relayout_safetensors relayoutSafetensorsTargets)
 endif()
 foreach(command IN ITEMS relayout_command relayout_mpi_command)
   if(TARGET ${command})
@@ -42,21 +45,26 @@ install(
   COMPONENT doc)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/relayout")
-install(
-  EXPORT relayoutTargets
-  NAMESPACE relayout::
-  DESTINATION "${package_dir}"
-  COMPONENT dev)
+set(exports relayoutTargets)
 if(TARGET relayout_mpi)
+  list(APPEND exports relayoutMpiTargets)
+endif()
+if(TARGET relayout_safetensors)
+  list(APPEND exports relayoutSafetensorsTargets)
+endif()
+foreach(export IN LISTS exports)
   install(
-    EXPORT relayoutMpiTargets
+    EXPORT ${export}
     NAMESPACE relayout::
     DESTINATION "${package_dir}"
     COMPONENT dev)
-endif()
+endforeach()
 # The libraries that programs with a static library in them link.
 set(static_dependencies)
+set(static_safetensors)
 if(library_type STREQUAL "STATIC")
+  set(static_safetensors
+      "find_dependency(PkgConfig)\n  pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)")
   set(static_dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)")
 endif()
 file(
@@ -72,6 +80,14 @@ if("mpi" IN_LIST relayout_FIND_COMPONENTS AND EXISTS "${relayout_mpi_targets}")
   find_dependency(MPI COMPONENTS C)
   include("${relayout_mpi_targets}")
   set(relayout_mpi_FOUND TRUE)
+endif()
+set(relayout_safetensors_targets
+    "${CMAKE_CURRENT_LIST_DIR}/relayoutSafetensorsTargets.cmake")
+if("safetensors" IN_LIST relayout_FIND_COMPONENTS
+   AND EXISTS "${relayout_safetensors_targets}")
+  @static_safetensors@
+  include("${relayout_safetensors_targets}")
+  set(relayout_safetensors_FOUND TRUE)
 endif()
 foreach(component IN LISTS relayout_FIND_COMPONENTS)
   if(relayout_FIND_REQUIRED_${component} AND NOT relayout_${component}_FOUND)
@@ -136,4 +152,9 @@ if(TARGET relayout_mpi)
   rlo_install_pc(
     relayout-mpi "Redistributions over the ranks of MPI for relayout"
     "relayout = ${PROJECT_VERSION}" "" "")
+endif()
+if(TARGET relayout_safetensors)
+  rlo_install_pc(
+    relayout-safetensors "Weights in safetensors files for relayout"
+    "relayout = ${PROJECT_VERSION}" jansson "")
 endif()

@@ -6,7 +6,7 @@
 
 Every function that a header of the folder INCLUDE declares with RLO_API is
 exported by one of the libraries, and they export nothing else. A header whose
-library is not among them (relayout/mpi.h) is left out. Each library's SONAME ends in .so.SONAME_VERSION. Prints one line per offence.
+library is not among them (relayout/mpi.h, relayout/safetensors.h) is left out. Each library's SONAME ends in .so.SONAME_VERSION. Prints one line per offence.
 """
 
 import glob
@@ -18,7 +18,8 @@ import sys
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 # The name is the first one of ours that a parenthesis follows.
 DECLARATION = re.compile(r"\bRLO_API\b[^;{]*?\b(rlo_\w+)\s*\(", re.S)
-LIBRARIES = {"mpi.h": "librelayout-mpi"}
+LIBRARIES = {"mpi.h": "librelayout-mpi",
+             "safetensors.h": "librelayout-safetensors"}
 
 
 def declared(include, libraries):

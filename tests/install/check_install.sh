@@ -29,6 +29,10 @@ mv "$work/first" "$work/moved"
 "$work/by_cmake/consumer"
 "$work/by_cmake/proto_consumer"
 
+if [ -x "$work/by_cmake/safetensors_consumer" ]; then
+  "$work/by_cmake/safetensors_consumer"
+fi
+
 # The component of MPI. One process needs no mpirun, and no leave to be root.
 if [ -x "$work/by_cmake/mpi_consumer" ]; then
   "$work/by_cmake/mpi_consumer"

@@ -68,7 +68,7 @@ configure() {
 check_flags() {
   configure "$work/flags" "$source" -DRELAYOUT_BUILD_TESTS=OFF \
     -DRELAYOUT_BUILD_COMMAND=OFF -DRELAYOUT_BUILD_MPI=OFF \
-    -DRELAYOUT_INSTALL=OFF \
+    -DRELAYOUT_BUILD_SAFETENSORS=OFF -DRELAYOUT_INSTALL=OFF \
     "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -DPACKAGER"
   commands=$work/flags/compile_commands.json
   grep -q -e '-O1 -DPACKAGER' "$commands" || fail "the packager's flags are lost"
@@ -76,7 +76,7 @@ check_flags() {
     fail "the project's flags stand beside the packager's"
   fi
   "$cmake" --build "$work/flags" --target help >"$work/targets"
-  if grep -q 'relayout_command\|relayout_mpi' "$work/targets"; then
+  if grep -q 'relayout_command\|relayout_mpi\|relayout_safetensors' "$work/targets"; then
     fail "a target that was switched off is there"
   fi
   quietly "$cmake" --install "$work/flags" --prefix "$work/nothing"
@@ -102,7 +102,7 @@ END
   done
   "$cmake" --build "$work/parent/build" --target help >"$work/targets"
   grep -q '[. ]relayout$' "$work/targets" || fail "there is no library"
-  if grep 'relayout_command\|relayout_mpi\|_tests\|bench' \
+  if grep 'relayout_command\|relayout_mpi\|relayout_safetensors\|_tests\|bench' \
     "$work/targets"; then
     fail "a parent project gets more than the library"
   fi

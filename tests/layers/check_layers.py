@@ -50,6 +50,7 @@ FLOORS = {
     "exchange": (7, ["agreement", "state", "message_list", "ends",
                      "run", "exchange"]),
     "mpi": (8, []),
+    "safetensors": (8, []),
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.
