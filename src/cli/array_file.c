@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 static const rlo__file_format *const formats[] = {
     &rlo__format_npy,
     &rlo__format_raw,
+    &rlo__format_safetensors,
 };
 
 #define NUM_FORMATS  (sizeof(formats) / sizeof(formats[0]))
@@ -200,9 +202,43 @@ int rlo__array_source_swap(rlo__array_source *source, const rlo_shape *dst, rlo_
   return RLO__EXIT_OK;
 }
 
-static int read_contents(const rlo__file_format *format, const rlo__file_hints *hints,
-                         rlo__array_source *source) {
-  RLO__EXIT_TRY(format->read_header(&source->file, hints, &source->contents));
+/* Splits FOLDER::NAME and FILE::NAME, whose file has a format with members. Returns the
+ * name; NULL, and the whole path, for any other one. */
+static const char *split_path(const char *path, char out_path[PATH_MAX]) {
+  const char *mark = strstr(path, "::");
+  struct stat st;
+  (void)snprintf(out_path, PATH_MAX, "%.*s", mark == NULL ? 0 : (int)(mark - path), path);
+  if (mark != NULL && (find_format(out_path)->open_member != NULL ||
+                       (stat(out_path, &st) == 0 && S_ISDIR(st.st_mode)))) {
+    return mark + 2;
+  }
+  (void)snprintf(out_path, PATH_MAX, "%s", path);
+  return NULL;
+}
+
+static int open_contents(const char *path, const rlo__file_hints *hints, rlo__array_source *source,
+                         const rlo__file_format **out_format) {
+  char container[PATH_MAX];
+  const char *member = hints->offset_bytes >= 0 ? NULL : split_path(path, container);
+  const rlo__file_format *format = hints->offset_bytes >= 0 ? &rlo__format_raw
+                                   : member != NULL         ? &rlo__format_safetensors
+                                                            : find_format(path);
+  *out_format = format;
+  RLO__EXIT_TRY(check_hints(path, format, hints));
+  if (format->open_member != NULL) {
+    RLO__EXIT_TRY(format->open_member(container, member, hints, &source->file, &source->contents));
+    source->file.path = path;
+    return RLO__EXIT_OK;
+  }
+  RLO__EXIT_TRY(rlo__input_file_open(path, hints->memory_bytes, &source->file));
+  const int code = format->read_header(&source->file, hints, &source->contents);
+  if (code != RLO__EXIT_OK) {
+    rlo__input_file_close(&source->file);
+  }
+  return code;
+}
+
+static int measure_contents(rlo__array_source *source) {
   source->swapped_width_bytes = number_width_bytes(source->contents.swapped_type);
   return rlo__check(rlo_shape_array_size(&source->contents.shape, &source->bytes));
 }
@@ -210,11 +246,10 @@ static int read_contents(const rlo__file_format *format, const rlo__file_hints *
 int rlo__array_source_open(const char *path, const rlo__file_hints *hints,
                            rlo__array_source *out_source) {
   *out_source = (rlo__array_source){0};
-  const rlo__file_format *format = hints->offset_bytes >= 0 ? &rlo__format_raw : find_format(path);
-  RLO__EXIT_TRY(check_hints(path, format, hints));
-  RLO__EXIT_TRY(rlo__input_file_open(path, hints->memory_bytes, &out_source->file));
+  const rlo__file_format *format;
+  RLO__EXIT_TRY(open_contents(path, hints, out_source, &format));
   out_source->has_header = format->make_header != NULL;
-  const int code = read_contents(format, hints, out_source);
+  const int code = measure_contents(out_source);
   if (code != RLO__EXIT_OK) {
     rlo__array_source_close(out_source);
   }

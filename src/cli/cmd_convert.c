@@ -36,6 +36,11 @@ static int open_source(rlo__conversion *c) {
 
 /* Sets the permutation and dst_shape. */
 static int find_shape(rlo__conversion *c) {
+  /* The path of a member is that of no file. */
+  if (rlo__input_file_is_at(&c->source.file, c->request.output_path)) {
+    return rlo__fail("%s and %s are one file; write to another", c->request.input_path,
+                     c->request.output_path);
+  }
   if (c->source.has_header && c->request.byte_order > 2) {
     return rlo__fail(
         "%s has a header, which says its byte order: give --byte-order that of %s alone",

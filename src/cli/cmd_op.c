@@ -181,6 +181,12 @@ static int open_input(rlo__op *op, int32_t n) {
   }
   RLO__EXIT_TRY(open_source(op, op->paths[n], &hints));
   op->input_shapes[n] = &op->sources[n].contents.shape;
+  for (int32_t k = 0; k < op->num_outputs; ++k) {
+    const char *output = op->paths[op->num_inputs + k];
+    if (rlo__input_file_is_at(&op->sources[n].file, output)) {
+      return rlo__fail("%s and %s are one file; write to another", op->paths[n], output);
+    }
+  }
   if (op->sources[n].has_header && request->byte_order != RLO__BYTE_ORDER_DEFAULT) {
     return rlo__fail(
         "%s has a header, which says its byte order: --byte-order is for files of "

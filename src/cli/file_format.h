@@ -80,9 +80,18 @@ typedef struct rlo__file_format {
    * @param out_header  room for RLO__MAX_HEADER_BYTES bytes.
    */
   int (*make_header)(const rlo_shape *shape, bool is_swapped, char *out_header, size_t *out_bytes);
+  /**
+   * Opens the file of a member and reads where it is there, in place of the two, for a
+   * format of several arrays with names.
+   * @param path    a file or a folder, without the name.
+   * @param member  the name; NULL: there is one member.
+   */
+  int (*open_member)(const char *path, const char *member, const rlo__file_hints *hints,
+                     rlo__input_file *out_file, rlo__file_contents *out_contents);
 } rlo__file_format;
 
 extern const rlo__file_format rlo__format_npy;
 extern const rlo__file_format rlo__format_raw;
+extern const rlo__file_format rlo__format_safetensors;
 
 #endif

@@ -150,6 +150,12 @@ static const char *find_folder(rlo__file_replace *f, const char *path, struct st
   return stat(folder, out_folder) != 0 ? NULL : slash == NULL ? f->path : slash + 1;
 }
 
+bool rlo__input_file_is_at(const rlo__input_file *file, const char *path) {
+  struct stat own;
+  struct stat other;
+  return fstat(file->descriptor, &own) == 0 && stat(path, &other) == 0 && is_one(&own, &other);
+}
+
 bool rlo__path_is_same_file(const char *a, const char *b) {
   rlo__file_replace files[2];
   struct stat of[2];

@@ -55,6 +55,9 @@ void rlo__files_allow(int32_t count);
  *  "/dev/stdout". */
 const char *rlo__path_of(const char *operand, const char *standard);
 
+/** Returns whether a path names the file. */
+bool rlo__input_file_is_at(const rlo__input_file *file, const char *path);
+
 /** Returns whether two paths name the same file, which need not exist. */
 bool rlo__path_is_same_file(const char *a, const char *b);
 

@@ -832,5 +832,92 @@ class Streams(CliCase):
                          (1234, 1234, 0o622))
 
 
+def weights_bytes(members, metadata=None):
+    """A safetensors file: each member a name, a type, dimensions and bytes."""
+    header, data = {}, b""
+    if metadata is not None:
+        header["__metadata__"] = metadata
+    for name, kind, dims, content in members:
+        header[name] = {"dtype": kind, "shape": dims,
+                        "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def weights_parts(content):
+    """The header and the bytes behind it."""
+    length = struct.unpack("<Q", content[:8])[0]
+    return json.loads(content[8:8 + length]), content[8 + length:]
+
+
+class Weights(CliCase):
+    """Members of safetensors files."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("in.safetensors", weights_bytes(
+            [("a.w", "U8", [2, 3], bytes(range(6))), ("b", "BF16", [1], b"\0\1")]))
+
+    def test_a_member_is_moved(self):
+        self.ok("convert", "--host", "in.safetensors::a.w", "out.safetensors", "--perm", "1,0")
+        content = self.read("out.safetensors")
+        self.assertEqual(weights_parts(content), (
+            {"tensor": {"dtype": "U8", "shape": [3, 2], "data_offsets": [0, 6]}},
+            bytes([0, 3, 1, 4, 2, 5])))
+        self.assertEqual((len(content) - 6) % 64, 0)
+        self.ok("op", "transpose", "--host", "--attr", "perm=1,0", "out.safetensors", "out.bin")
+        self.assertEqual(self.read("out.bin"), bytes(range(6)))
+
+    def test_a_layout_travels(self):
+        """It is in the metadata, and what is not moved again is a copy."""
+        self.ok("convert", "--host", "in.safetensors::a.w", "f.safetensors", "--to", "{0,1}")
+        self.assertEqual(weights_parts(self.read("f.safetensors")), (
+            {"__metadata__": {"relayout:tensor": "u8[2,3]{0,1}"},
+             "tensor": {"dtype": "U8", "shape": [6], "data_offsets": [0, 6]}},
+            bytes([0, 3, 1, 4, 2, 5])))
+        self.ok("convert", "--host", "f.safetensors", "again.safetensors", "--to", "{0,1}")
+        self.assertEqual(self.read("again.safetensors"), self.read("f.safetensors"))
+        self.ok("convert", "--host", "f.safetensors", "plain.bin")
+        self.assertEqual(self.read("plain.bin"), bytes(range(6)))
+
+    def test_a_folder_has_an_index(self):
+        os.mkdir(self.path("model"))
+        os.rename(self.path("in.safetensors"), self.path("model/1.safetensors"))
+        self.write("model/model.safetensors.index.json", json.dumps(
+            {"weight_map": {"b": "1.safetensors", "a.w": "1.safetensors"}}).encode())
+        self.ok("convert", "--host", "model::b", "b.bin")
+        self.assertEqual(self.read("b.bin"), b"\0\1")
+
+    def test_refusals(self):
+        before = self.read("in.safetensors")
+        for words, *arguments in (
+                ("has 2 members: name one", "in.safetensors", "x.npy"),
+                ("no member 'c'", "in.safetensors::c", "x.npy"),
+                ("one file", "in.safetensors::b", "in.safetensors"),
+                ("--array is for .npy", "in.safetensors::b", "x.npy", "--array", "0"),
+                ("bf16[1]{0}, 2 bytes", "in.safetensors::b", "x.npy", "--from", "bf16[2]"),
+                ("--bitcast another type", "in.safetensors::b", "x.npy", "--from", "u16[1]"),
+                ("first byte first", "in.safetensors::b", "x.safetensors",
+                 "--byte-order", "big")):
+            self.fails(1, words, "convert", "--host", *arguments)
+        self.fails(1, "one file", "op", "cast", "--attr", "dtype=f32", "--host",
+                   "in.safetensors::b", "in.safetensors")
+        self.assertEqual(self.read("in.safetensors"), before)
+        self.assert_files("in.safetensors")
+
+    def test_with_the_package(self):
+        try:
+            import numpy
+            from safetensors.numpy import load_file, save_file
+        except ImportError:
+            self.skipTest("the packages safetensors and numpy are not there")
+        array = numpy.arange(60, dtype="<f4").reshape(3, 4, 5)
+        save_file({"x": array, "y": array[0]}, self.path("py.safetensors"))
+        self.ok("convert", "--host", "py.safetensors::x", "out.safetensors", "--perm", "2,0,1")
+        numpy.testing.assert_array_equal(load_file(self.path("out.safetensors"))["tensor"],
+                                         array.transpose(2, 0, 1))
+
+
 if __name__ == "__main__":
     main()
