@@ -317,8 +317,9 @@ static rlo_status estimate(const rlo__stream *stream, const rlo_service *service
     rlo_job_estimate one;
     RLO_TRY(estimate_job(stream, n, service, &one));
     add_estimate(&one, out);
-    if (stream->options->is_resumed && stream->options->memory_bytes == 0) {
-      /* Jobs without a journal yet keep to the budget of the first one. */
+    if (stream->options->is_resumed && stream->options->memory_bytes == 0 &&
+        one.budget_bytes >= RLO_SERVICE_MIN_HOST_BYTES) {
+      /* Jobs without a journal yet keep to the budget of the first one. Tests have less. */
       stream->options->memory_bytes = one.budget_bytes;
     }
     if (jobs != NULL) {
