@@ -168,7 +168,8 @@ static void find_journal(const rlo__stream *stream, int32_t job, rlo__journal_pa
   const bool is_used = has_part(stream, output) && rlo__stream_has_journal(stream, output);
   rlo__stream_name_journal(stream, job, is_used ? r.file.journal_path : NULL, out_path);
   if (is_used && r.has_journal && !(stream->options->is_resumed && r.can_resume)) {
-    strcat(out_path->text, "-0");
+    const size_t length = strlen(out_path->text);
+    (void)snprintf(out_path->text + length, sizeof(out_path->text) - length, "-0");
   }
 }
 

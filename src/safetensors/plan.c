@@ -121,7 +121,7 @@ static rlo_status add_member(json_t *header, json_t *metadata, const char *name,
   json_t *entry =
       json_pack("{s:s, s:o, s:[I, I]}", "dtype", rlo__safetensors_type_name(found.dtype), "shape",
                 dims, "data_offsets", (json_int_t)place->offset_bytes,
-                (json_int_t)(place->offset_bytes + place->bytes));
+                (json_int_t)place->offset_bytes + place->bytes);
   return json_object_set_new(header, name, entry) == 0 ? RLO_OK : rlo__safetensors_fail_json(name);
 }
 

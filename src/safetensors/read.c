@@ -163,7 +163,7 @@ static rlo_status add_member(rlo_safetensors *list, const char *name, json_t *va
   list->members[list->num_members++] = m;
   *m = fields;
   m->file = (int32_t)list->num_files - 1;
-  m->name = strcpy((char *)m->dims + dims_bytes, name);
+  m->name = memcpy((char *)m->dims + dims_bytes, name, strlen(name) + 1);
   return parse_dims(dims, m);
 }
 
@@ -267,7 +267,9 @@ static rlo_status add_indexed(rlo_safetensors *list, const char *index_path, con
   }
   if (json_object_get(seen, file) == NULL) {
     rlo__folder_of(index_path, path);
-    (void)strcat(strcat(path, path[strlen(path) - 1] == '/' ? "" : "/"), file);
+    const size_t length = strlen(path);
+    (void)snprintf(path + length, sizeof(path) - length, "%s%s", path[length - 1] == '/' ? "" : "/",
+                   file);
     RLO_TRY(add_file(list, path));
     (void)json_object_set_new(seen, file, json_integer((json_int_t)list->num_files - 1));
   }
