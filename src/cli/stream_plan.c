@@ -267,7 +267,7 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
     RLO_TRY(rlo__array_source_storage(&s->sources[job->indices], NULL, &of_job.indices));
   }
   const rlo_storage_traits *src = has_file ? &traits[0] : NULL;
-  const rlo_storage_traits *dst = makes_file ? &traits[1] : NULL;
+  const rlo_storage_traits *dst = makes_file || output->storage != NULL ? &traits[1] : NULL;
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   const rlo_status status =
       service != NULL

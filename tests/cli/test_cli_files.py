@@ -658,6 +658,12 @@ class Digest(CliCase):
         found = self.ok("digest", "in.npy", "--json", "--memory", "1MiB")
         end = json.loads(found.splitlines()[-1])
         self.assertEqual((end["event"], end["digest"]), ("end", lines[0][:32]))
+        self.write("long.bin", bytes(5 << 20))
+        plan, *_, end = [json.loads(line) for line in self.ok(
+            "digest", "long.bin", "--from", "u8[5242880]", "--json", "--memory",
+            "1MiB").splitlines()]
+        self.assertEqual((plan["event"], plan["num_pieces"]),
+                         ("plan", end["num_pieces"]))
         self.write("empty.npy", npy_bytes("<f4", (0, 3), b""))
         self.assertEqual(self.digest("empty.npy")[1], "f32[0,3]")
 
