@@ -300,6 +300,9 @@ RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
  * a third memory. */
 RLO_API bool rlo_problem_loads(const rlo_problem *problem);
 
+/** Tells if a step takes what a cell holds before it is written. False for NULL. */
+RLO_API bool rlo_problem_reads_cells(const rlo_problem *problem);
+
 /** Tells if two problems have the same unit, axes, forms, terms, guards,
  * update, arithmetic and (with a PAD guard) fill, entry by entry. Buffer sizes
  * and byte counts are not compared, except those of loaded indices. */

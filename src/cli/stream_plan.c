@@ -94,13 +94,7 @@ static const char *choose_place(const rlo__stream *stream) {
 /* Returns whether a job may run a piece twice, and has its source until then.
  */
 static bool is_repeatable(const rlo__stream *stream, const rlo__stream_job *job) {
-  const rlo_arithmetic *a = &job->problem->arithmetic;
-  bool reads = false;
-  for (int32_t s = 0; s < a->num_steps; ++s) {
-    reads |= a->steps[s].op == RLO_ELEMENT_ACCUMULATE || a->steps[s].op == RLO_ELEMENT_MULTIPLY ||
-             a->steps[s].op == RLO_ELEMENT_COMPARE;
-  }
-  return !reads && job->source < stream->num_sources &&
+  return !rlo_problem_reads_cells(job->problem) && job->source < stream->num_sources &&
          stream->sources[job->source].file.held_bytes == 0 &&
          (!rlo_problem_loads(job->problem) || stream->sources[job->indices].file.held_bytes == 0);
 }

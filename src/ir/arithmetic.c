@@ -437,7 +437,7 @@ void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
   c->is_conversion = rlo__problem_is_conversion(problem);
   c->is_repacking = rlo__problem_is_repacking(problem);
   c->is_sum = rlo_problem_is_sum(problem);
-  c->reads_cells = rlo__problem_reads_cells(problem);
+  c->reads_cells = rlo_problem_reads_cells(problem);
   c->num_parts = count_parts(c->arithmetic->src_type, c->arithmetic->dst_type);
   c->operand_type = rlo__arithmetic_operand_type(problem);
 }

@@ -163,7 +163,7 @@ static int64_t piece_bytes(const rlo_problem *piece, rlo__problem_side side, int
 static void count_bytes(rlo_problem *piece) {
   piece->written_bytes = piece_bytes(piece, RLO__SIDE_DESTINATION, piece->written_bytes);
   int64_t read = piece_bytes(piece, RLO__SIDE_SOURCE, piece->read_bytes);
-  if (rlo__problem_reads_cells(piece) && !rlo__add(read, piece->written_bytes, &read)) {
+  if (rlo_problem_reads_cells(piece) && !rlo__add(read, piece->written_bytes, &read)) {
     read = piece->read_bytes;
   }
   piece->read_bytes = rlo__min(read, piece->read_bytes);

@@ -59,7 +59,8 @@ int32_t rlo__problem_operand_term(const rlo_problem *problem) {
   return t;
 }
 
-bool rlo__problem_reads_cells(const rlo_problem *problem) {
+bool rlo_problem_reads_cells(const rlo_problem *problem) {
+  RLO_REQUIRE_OR(false, problem);
   const rlo_arithmetic *a = &problem->arithmetic;
   bool reads = false;
   for (int32_t s = 0; s < a->num_steps && problem->update == RLO_UPDATE_COMBINE; ++s) {

@@ -6,9 +6,6 @@
 
 /** Questions about cells and axes that a problem's update answers. */
 
-/** Tells if a cell is read before it is written. */
-bool rlo__problem_reads_cells(const rlo_problem *problem);
-
 /** The term that is the position of a step's operand; -1 if no step takes one,
  *  or there is no such term. */
 int32_t rlo__problem_operand_term(const rlo_problem *problem);

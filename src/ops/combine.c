@@ -84,7 +84,7 @@ rlo_status rlo__ops_combine(const rlo_shape *src, const rlo_shape *dst,
                                          .dst_unit_bits = (int32_t)to.element_bits};
   RLO_TRY(list_steps(options, &problem->arithmetic));
   RLO_TRY(lower_operand(dst, options, index, problem));
-  if (rlo__problem_reads_cells(problem) &&
+  if (rlo_problem_reads_cells(problem) &&
       !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read exceed 64 bits");
   }

@@ -204,7 +204,7 @@ static rlo_status define(const rlo_problem *problem, rlo__launch *launch) {
     RLO_TRY(
         rlo__launch_define(launch, step_names[s], s < a->num_steps ? (int64_t)a->steps[s].op : 0));
   }
-  return rlo__launch_define(launch, "RLO_BETA", rlo__problem_reads_cells(problem));
+  return rlo__launch_define(launch, "RLO_BETA", rlo_problem_reads_cells(problem));
 }
 
 static int64_t number_bits(rlo__compute compute, double factor) {

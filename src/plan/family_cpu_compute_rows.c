@@ -70,7 +70,7 @@ static void choose(const rlo__family_query *query, rows_plan *plan) {
   rlo__grid_sort_by_src(&cpu->grid);
   /* Cells that are read before they are written are in the caches already, and
    * are cheapest to write there. */
-  cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
+  cpu->is_nontemporal = !rlo_problem_reads_cells(problem) &&
                         plan->row_bytes >= RLO__CPU_MIN_LINED_BYTES &&
                         rlo__cpu_wants_nontemporal(query, &cpu->geometry);
 }

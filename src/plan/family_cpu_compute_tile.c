@@ -56,7 +56,7 @@ static rlo__grid_plan choose(const rlo__family_query *query) {
    * those they read. */
   const int32_t plane_axes[2] = {plan.x_axis, plan.y_axis};
   rlo__grid_sort(&plan.grid, RLO__GRID_ORDER_DST, plane_axes);
-  plan.is_nontemporal = !rlo__problem_reads_cells(problem) &&
+  plan.is_nontemporal = !rlo_problem_reads_cells(problem) &&
                         rlo__cpu_wants_nontemporal(query, &plan.geometry) &&
                         rlo__cpu_rows_are_lines(query, plan.x_axis, TILE_X);
   return plan;

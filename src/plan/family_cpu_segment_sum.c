@@ -51,7 +51,7 @@ static bool is_applicable(const rlo__family_query *request, rlo__str *why) {
   if (rlo__problem_operand_term(problem) >= 0) {
     return RLO__REFUSE(why, "a step takes an operand, which the kernel cannot");
   }
-  if (rlo__problem_reads_cells(problem)) {
+  if (rlo_problem_reads_cells(problem)) {
     return RLO__REFUSE(why, "it adds to the cells; the kernel overwrites them");
   }
   if (!rlo__arith_has_vectors(problem) ||

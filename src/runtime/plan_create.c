@@ -275,7 +275,7 @@ static rlo_status fill_from_problem(rlo_plan *plan, const rlo_problem *problem,
   }
   set_operands(plan, whole_bytes(problem->unit_bits), loads ? problem->index_bits / 8 : 0,
                whole_bytes(rlo_problem_dst_unit_bits(problem)),
-               is_cut ? SCRATCH_ALIGNMENT_BYTES : 0, rlo__problem_reads_cells(problem));
+               is_cut ? SCRATCH_ALIGNMENT_BYTES : 0, rlo_problem_reads_cells(problem));
   if (is_cut) {
     return RLO_OK;
   }

@@ -176,7 +176,7 @@ static rlo_status check_problem(const rlo_problem *problem, const rlo__job_setti
                     "the problem loads %" PRId64 " bytes of indices; the job's options have none",
                     problem->index_bytes);
   }
-  if (options->journal_path != NULL && rlo__problem_reads_cells(problem)) {
+  if (options->journal_path != NULL && rlo_problem_reads_cells(problem)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the problem adds to its destination: a job that is "
                     "resumed by the journal \"%s\" would add some of it twice",

@@ -55,7 +55,7 @@ static bool is_dense(const rlo_problem *problem) {
 static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   const rlo_problem *problem = &b->problem;
   bool is_refused =
-      !is_dense(problem) || rlo__problem_reads_cells(problem) || rlo_problem_loads(problem);
+      !is_dense(problem) || rlo_problem_reads_cells(problem) || rlo_problem_loads(problem);
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     is_refused = is_refused || problem->guards[g].kind == RLO_GUARD_SKIP;
   }

@@ -265,7 +265,7 @@ static void end_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
 /* Tells if a piece that has failed left what it reads as it was. */
 static bool can_run_again(const rlo__pass *pass, const rlo__slot *slot) {
   return slot->sides[RLO__SIDE_DESTINATION].is_packed ||
-         !rlo__problem_reads_cells(&pass->plan.problem);
+         !rlo_problem_reads_cells(&pass->plan.problem);
 }
 
 /* Takes a lane that has failed out of the pass. False if it is the last one. */

@@ -144,7 +144,7 @@ static rlo_status place_box(rlo__pipeline *pipeline, rlo__box *box) {
   if (!is_source) {
     box->stores = cut(&box->lattice, storage, false);
   }
-  bool reads_cells = rlo__problem_reads_cells(&box->problem);
+  bool reads_cells = rlo_problem_reads_cells(&box->problem);
   if (is_source || reads_cells || (!box->lattice.is_exact && !pass->is_new_destination)) {
     box->loads = cut(&box->lattice, storage, true);
   } else if (!box->lattice.is_exact) {
@@ -213,7 +213,7 @@ static rlo_status place_side(rlo__pipeline *pipeline, rlo__slot *slot, rlo_probl
     place->lattice.base_byte = rlo__piece_plan_tile(&pass->plan, slot->box->number, slot->piece);
   }
   if (side == RLO__SIDE_DESTINATION) {
-    bool reads_cells = rlo__problem_reads_cells(problem);
+    bool reads_cells = rlo_problem_reads_cells(problem);
     slot->has_gaps = reads_cells || !place->lattice.is_exact;
     slot->loads_gaps = reads_cells || is_in_box || !pass->is_new_destination;
   }

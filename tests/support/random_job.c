@@ -22,7 +22,7 @@
 /* ------------------------------------------------------------------ drawing */
 
 bool test_job_reads_destination(const test_job *job) {
-  return rlo__problem_reads_cells(&job->problem.problem);
+  return rlo_problem_reads_cells(&job->problem.problem);
 }
 
 static bool draw_problem(uint64_t seed, int number, test_problem *out) {
