@@ -86,14 +86,14 @@ static rlo_status bring_inputs(const rlo__kernel_call *k) {
 /* Returns an input as the kernel reads it. */
 static rlo_status make_plain(const rlo__kernel_call *k, rlo_tensor *x, rlo_tensor **out_x) {
   const rlo_shape *shape = rlo_tensor_shape(x);
-  rlo_shape plain = *shape;
+  rlo_shape plain;
   if (k->bound->config.input_type != RLO_DTYPE_INVALID) {
     RLO_TRY(rlo_shape_make(shape->dtype, shape->dims, shape->rank, &plain));
-  }
-  const rlo_attribute item = rlo_attribute_shape("shape", &plain);
-  if (!rlo_shape_equal(shape, &plain)) {
-    return rlo_run_kernel(k->call.engine, RLO_KERNEL_NAME_RELAYOUT, &x, 1,
-                          &(rlo_attributes){&item, 1}, out_x, 1, NULL);
+    if (!rlo_shape_equal(shape, &plain)) {
+      const rlo_attribute item = rlo_attribute_shape("shape", &plain);
+      return rlo_run_kernel(k->call.engine, RLO_KERNEL_NAME_RELAYOUT, &x, 1,
+                            &(rlo_attributes){&item, 1}, out_x, 1, NULL);
+    }
   }
   *out_x = rlo_tensor_retain(x);
   return RLO_OK;
