@@ -203,12 +203,13 @@ int rlo__array_source_swap(rlo__array_source *source, const rlo_shape *dst, rlo_
 }
 
 /* Splits FOLDER::NAME and FILE::NAME, whose file has a format with members. Returns the
- * name; NULL, and the whole path, for any other one. */
+ * name; NULL, and the whole path, for any other one, and for a file with such a name. */
 static const char *split_path(const char *path, char out_path[PATH_MAX]) {
   const char *mark = strstr(path, "::");
   struct stat st;
   (void)snprintf(out_path, PATH_MAX, "%.*s", mark == NULL ? 0 : (int)(mark - path), path);
-  if (mark != NULL && (find_format(out_path)->open_member != NULL ||
+  if (mark != NULL && access(path, F_OK) != 0 &&
+      (find_format(out_path)->open_member != NULL ||
                        (stat(out_path, &st) == 0 && S_ISDIR(st.st_mode)))) {
     return mark + 2;
   }

@@ -16,10 +16,6 @@
 #include "stream.h"
 
 static int open_source(rlo__conversion *c) {
-  if (rlo__path_is_same_file(c->request.input_path, c->request.output_path)) {
-    return rlo__fail("%s and %s are one file; write to another", c->request.input_path,
-                     c->request.output_path);
-  }
   rlo__file_hints hints = c->request.hints;
   if (c->request.from != NULL) {
     RLO__EXIT_TRY(rlo__shape_operand_parse(c->request.from, &c->from));
@@ -36,11 +32,7 @@ static int open_source(rlo__conversion *c) {
 
 /* Sets the permutation and dst_shape. */
 static int find_shape(rlo__conversion *c) {
-  /* The path of a member is that of no file. */
-  if (rlo__input_file_is_at(&c->source.file, c->request.output_path)) {
-    return rlo__fail("%s and %s are one file; write to another", c->request.input_path,
-                     c->request.output_path);
-  }
+  RLO__EXIT_TRY(rlo__input_file_check(&c->source.file, c->request.output_path));
   if (c->source.has_header && c->request.byte_order > 2) {
     return rlo__fail(
         "%s has a header, which says its byte order: give --byte-order that of %s alone",

@@ -122,11 +122,12 @@ static int take_files(rlo__op *op) {
   return RLO__EXIT_OK;
 }
 
-/* Checks that a file that is written is none of the first `count` ones. */
+/* Checks that a file that is written is not that of attributes, nor one of the first
+ * `count` outputs. */
 static int check_path(const rlo__op *op, const char *path, int32_t count) {
   const char *attributes = op->request->attributes_path;
   for (int32_t n = -1; n < count; ++n) {
-    const char *other = n < 0 ? attributes : op->paths[n];
+    const char *other = n < 0 ? attributes : op->paths[op->num_inputs + n];
     if (other != NULL && (strcmp(path, other) == 0 || rlo__path_is_same_file(path, other))) {
       return rlo__fail("%s and %s are one file; write to another", other, path);
     }
@@ -136,15 +137,14 @@ static int check_path(const rlo__op *op, const char *path, int32_t count) {
 
 static int check_paths(rlo__op *op) {
   const char *trace = op->request->trace_path;
-  const int32_t count = op->num_inputs + op->num_outputs;
-  for (int32_t n = op->num_inputs; n < count; ++n) {
-    RLO__EXIT_TRY(check_path(op, op->paths[n], n));
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    RLO__EXIT_TRY(check_path(op, op->paths[op->num_inputs + n], n));
   }
   if (trace == NULL) {
     return RLO__EXIT_OK;
   }
   trace = rlo__path_of(trace, "/dev/stdout");
-  RLO__EXIT_TRY(check_path(op, trace, count));
+  RLO__EXIT_TRY(check_path(op, trace, op->num_outputs));
   rlo__output_claim(trace);
   return RLO__EXIT_OK;
 }
@@ -182,10 +182,11 @@ static int open_input(rlo__op *op, int32_t n) {
   RLO__EXIT_TRY(open_source(op, op->paths[n], &hints));
   op->input_shapes[n] = &op->sources[n].contents.shape;
   for (int32_t k = 0; k < op->num_outputs; ++k) {
-    const char *output = op->paths[op->num_inputs + k];
-    if (rlo__input_file_is_at(&op->sources[n].file, output)) {
-      return rlo__fail("%s and %s are one file; write to another", op->paths[n], output);
-    }
+    RLO__EXIT_TRY(rlo__input_file_check(&op->sources[n].file, op->paths[op->num_inputs + k]));
+  }
+  if (request->trace_path != NULL) {
+    RLO__EXIT_TRY(rlo__input_file_check(&op->sources[n].file,
+                                        rlo__path_of(request->trace_path, "/dev/stdout")));
   }
   if (op->sources[n].has_header && request->byte_order != RLO__BYTE_ORDER_DEFAULT) {
     return rlo__fail(

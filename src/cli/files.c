@@ -150,10 +150,12 @@ static const char *find_folder(rlo__file_replace *f, const char *path, struct st
   return stat(folder, out_folder) != 0 ? NULL : slash == NULL ? f->path : slash + 1;
 }
 
-bool rlo__input_file_is_at(const rlo__input_file *file, const char *path) {
+int rlo__input_file_check(const rlo__input_file *file, const char *path) {
   struct stat own;
   struct stat other;
-  return fstat(file->descriptor, &own) == 0 && stat(path, &other) == 0 && is_one(&own, &other);
+  return fstat(file->descriptor, &own) == 0 && stat(path, &other) == 0 && is_one(&own, &other)
+             ? rlo__fail("%s and %s are one file; write to another", file->path, path)
+             : RLO__EXIT_OK;
 }
 
 bool rlo__path_is_same_file(const char *a, const char *b) {

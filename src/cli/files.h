@@ -55,8 +55,9 @@ void rlo__files_allow(int32_t count);
  *  "/dev/stdout". */
 const char *rlo__path_of(const char *operand, const char *standard);
 
-/** Returns whether a path names the file. */
-bool rlo__input_file_is_at(const rlo__input_file *file, const char *path);
+/** Fails if a path that is to be written names the file that is open, whose own path
+ *  may be that of a member or of a descriptor. */
+int rlo__input_file_check(const rlo__input_file *file, const char *path);
 
 /** Returns whether two paths name the same file, which need not exist. */
 bool rlo__path_is_same_file(const char *a, const char *b);
