@@ -5,25 +5,9 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "base/str.h"
 #include "io/text_lex.h"
 #include "relayout/text.h"
 #include "shard/sharding.h"
-
-/* --------------------------------------------------------------- reading */
-
-/* The words of kinds that have no parameters. */
-static const struct {
-  const char *word;
-  rlo_sharding_kind kind;
-} plain_kinds[] = {
-    {"replicated", RLO_SHARDING_REPLICATED},
-    {"manual", RLO_SHARDING_MANUAL},
-    {"unknown", RLO_SHARDING_UNKNOWN},
-    {"unreduced", RLO_SHARDING_UNREDUCED},
-};
-
-enum { NUM_PLAIN_KINDS = sizeof plain_kinds / sizeof plain_kinds[0] };
 
 /* Moves past this token and `mark`. */
 static rlo_status expect_behind(rlo__lexer *lexer, const char *mark) {
@@ -98,14 +82,16 @@ static rlo_status parse_devices(rlo__lexer *lexer, int64_t **out_devices, size_t
   return RLO_OK;
 }
 
-/* The number of the kind without parameters that is named here;
- * NUM_PLAIN_KINDS if none is. */
-static size_t find_plain_kind(const rlo__lexer *lexer) {
-  size_t k = 0;
-  while (k < NUM_PLAIN_KINDS && !rlo__lexer_is_at(lexer, plain_kinds[k].word)) {
-    ++k;
+/* Finds the kind without parameters that is named here; false if none is. */
+static bool find_plain_kind(const rlo__lexer *lexer, rlo_sharding_kind *out_kind) {
+  for (int kind = 0; kind <= RLO_SHARDING_UNREDUCED; ++kind) {
+    const char *word = rlo__sharding_word((rlo_sharding_kind)kind);
+    if (word != NULL && rlo__lexer_is_at(lexer, word)) {
+      *out_kind = (rlo_sharding_kind)kind;
+      return true;
+    }
   }
-  return k;
+  return false;
 }
 
 /* '{' kind {',' kind} '}' into the kinds of the subgroups. */
@@ -119,11 +105,10 @@ static rlo_status parse_subgroup_kinds(rlo__lexer *lexer, rlo_sharding_tiles *ti
       return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d subgroups",
                       lexer->token.position, RLO_SHARDING_MAX_SUBGROUPS);
     }
-    size_t k = find_plain_kind(lexer);
-    if (k == NUM_PLAIN_KINDS) {
+    if (!find_plain_kind(lexer, &tiles->subgroups[tiles->num_subgroups].kind)) {
       return rlo__lexer_refuse(lexer, "'replicated', 'unreduced' or 'manual'");
     }
-    tiles->subgroups[tiles->num_subgroups++].kind = plain_kinds[k].kind;
+    ++tiles->num_subgroups;
     RLO_TRY(rlo__lexer_advance(lexer));
   } while (rlo__lexer_is_at(lexer, ","));
   return rlo__lexer_expect(lexer, "}");
@@ -237,10 +222,11 @@ static rlo_status parse_boxes(rlo__lexer *lexer, rlo_box **boxes, rlo_sharding *
   return rlo_sharding_make_boxes(*boxes, (int64_t)count, out_sharding);
 }
 
-static rlo_status parse_plain(rlo__lexer *lexer, size_t k, rlo_sharding **out_sharding) {
+static rlo_status parse_plain(rlo__lexer *lexer, rlo_sharding_kind kind,
+                              rlo_sharding **out_sharding) {
   RLO_TRY(rlo__lexer_advance(lexer));
   RLO_TRY(parse_end(lexer));
-  return rlo_sharding_make(plain_kinds[k].kind, out_sharding);
+  return rlo_sharding_make(kind, out_sharding);
 }
 
 /* 'device' '=' INT, or 'device_id' '=' INT ']' */
@@ -402,13 +388,13 @@ static rlo_status parse_named_tiles(rlo__lexer *lexer, named_form *named) {
   RLO_TRY(parse_items(lexer, "]", parse_dimension, named));
   while (rlo__lexer_is_at(lexer, ",")) {
     RLO_TRY(rlo__lexer_advance(lexer));
-    size_t k = find_plain_kind(lexer);
-    if (k == NUM_PLAIN_KINDS || tiles->num_subgroups + 1 == RLO_SHARDING_MAX_SUBGROUPS) {
+    rlo_sharding_subgroup *subgroup = &tiles->subgroups[tiles->num_subgroups];
+    if (tiles->num_subgroups + 1 == RLO_SHARDING_MAX_SUBGROUPS ||
+        !find_plain_kind(lexer, &subgroup->kind)) {
       break;
     }
     RLO_TRY(expect_behind(lexer, "="));
-    rlo_sharding_subgroup *subgroup = &tiles->subgroups[tiles->num_subgroups++];
-    subgroup->kind = plain_kinds[k].kind;
+    ++tiles->num_subgroups;
     RLO_TRY(parse_parts(lexer, named, &subgroup->count));
   }
   return parse_end(lexer);
@@ -454,9 +440,9 @@ static rlo_status parse_named(rlo__lexer *lexer, rlo_sharding **out_sharding) {
   rlo_sharding *mesh = NULL;
   rlo_status status = parse_mesh(lexer, &named, &ids, &mesh);
   rlo__free(ids);
-  size_t k = find_plain_kind(lexer);
-  if (status == RLO_OK && k < NUM_PLAIN_KINDS) {
-    status = parse_plain(lexer, k, out_sharding);
+  rlo_sharding_kind kind;
+  if (status == RLO_OK && find_plain_kind(lexer, &kind)) {
+    status = parse_plain(lexer, kind, out_sharding);
   } else if (status == RLO_OK) {
     status = parse_named_tiles(lexer, &named);
     if (status == RLO_OK) {
@@ -475,9 +461,9 @@ static rlo_status parse_sharding(rlo__lexer *lexer, rlo_sharding **out_sharding)
                     "has one of its own",
                     lexer->token.position);
   }
-  size_t k = find_plain_kind(lexer);
-  if (k < NUM_PLAIN_KINDS) {
-    return parse_plain(lexer, k, out_sharding);
+  rlo_sharding_kind kind;
+  if (find_plain_kind(lexer, &kind)) {
+    return parse_plain(lexer, kind, out_sharding);
   }
   if (rlo__lexer_is_at(lexer, "maximal")) {
     RLO_TRY(rlo__lexer_advance(lexer));
@@ -517,107 +503,4 @@ rlo_status rlo_sharding_parse(const char *text, size_t text_bytes, rlo_sharding 
   rlo__lexer lexer;
   RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
   return parse_sharding(&lexer, out_sharding);
-}
-
-/* --------------------------------------------------------------- printing */
-
-static void print_list(rlo__str *str, const int64_t *values, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    rlo__str_printf(str, "%s%" PRId64, i > 0 ? "," : "", values[i]);
-  }
-}
-
-static const char *word_of(rlo_sharding_kind kind) {
-  for (size_t k = 0; k < NUM_PLAIN_KINDS; ++k) {
-    if (plain_kinds[k].kind == kind) {
-      return plain_kinds[k].word;
-    }
-  }
-  return "unknown";
-}
-
-static void print_iota(rlo__str *str, const rlo_sharding_tiles *tiles) {
-  rlo__str_append(str, "<=[");
-  print_list(str, tiles->iota_dims, tiles->iota_rank);
-  rlo__str_append_char(str, ']');
-  if (tiles->iota_rank > 1) {
-    rlo__str_append(str, "T(");
-    for (int32_t k = 0; k < tiles->iota_rank; ++k) {
-      rlo__str_printf(str, "%s%" PRId32, k > 0 ? "," : "", tiles->iota_permutation[k]);
-    }
-    rlo__str_append_char(str, ')');
-  }
-}
-
-static void print_subgroups(rlo__str *str, const rlo_sharding_tiles *tiles) {
-  if (tiles->num_subgroups == 1 && tiles->subgroups[0].kind == RLO_SHARDING_REPLICATED) {
-    rlo__str_append(str, " last_tile_dim_replicate");
-  } else if (tiles->num_subgroups > 0) {
-    rlo__str_append(str, " last_tile_dims={");
-    for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
-      rlo__str_append(str, k > 0 ? ", " : "");
-      rlo__str_append(str, word_of(tiles->subgroups[k].kind));
-    }
-    rlo__str_append_char(str, '}');
-  }
-}
-
-static void print_tiled(rlo__str *str, const rlo_sharding *sharding) {
-  rlo_sharding_tiles tiles;
-  if (rlo_sharding_get_tiles(sharding, &tiles) != RLO_OK) {
-    return;
-  }
-  rlo__str_append(str, "{devices=[");
-  print_list(str, tiles.counts, tiles.rank);
-  for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
-    rlo__str_printf(str, "%s%" PRId64, tiles.rank + k > 0 ? "," : "", tiles.subgroups[k].count);
-  }
-  rlo__str_append_char(str, ']');
-  if (rlo_sharding_num_devices(sharding) == 1) {
-    /* XLA reads no list of one device. */
-    rlo__str_append(str, "<=[1]");
-  } else if (tiles.iota_rank > 0) {
-    print_iota(str, &tiles);
-  } else {
-    print_list(str, tiles.devices, rlo_sharding_num_devices(sharding));
-  }
-  print_subgroups(str, &tiles);
-  rlo__str_append_char(str, '}');
-}
-
-static void print_boxes(rlo__str *str, const rlo_sharding *sharding) {
-  rlo__str_append(str, "{boxes=");
-  for (int64_t k = 0; k < rlo_sharding_num_devices(sharding); ++k) {
-    const rlo_box *box = &sharding->boxes[k];
-    rlo__str_append_char(str, '[');
-    for (int32_t d = 0; d < box->rank; ++d) {
-      rlo__str_printf(str, "%s%" PRId64 ":%" PRId64, d > 0 ? "," : "", box->start[d],
-                      box->limit[d]);
-    }
-    rlo__str_append_char(str, ']');
-  }
-  rlo__str_append_char(str, '}');
-}
-
-size_t rlo_sharding_format(const rlo_sharding *sharding, char *buffer, size_t capacity) {
-  rlo__str str = rlo__str_over(buffer, capacity);
-  RLO_REQUIRE_OR(str.length, sharding);
-  switch (rlo_sharding_get_kind(sharding)) {
-    case RLO_SHARDING_MAXIMAL:
-      rlo__str_printf(&str, "{maximal device=%" PRId64 "}", rlo_sharding_num_devices(sharding) - 1);
-      break;
-    case RLO_SHARDING_TILED:
-      print_tiled(&str, sharding);
-      break;
-    case RLO_SHARDING_BOXES:
-      print_boxes(&str, sharding);
-      break;
-    case RLO_SHARDING_REPLICATED:
-    case RLO_SHARDING_MANUAL:
-    case RLO_SHARDING_UNKNOWN:
-    case RLO_SHARDING_UNREDUCED:
-      rlo__str_printf(&str, "{%s}", word_of(rlo_sharding_get_kind(sharding)));
-      break;
-  }
-  return str.length;
 }

@@ -9,6 +9,15 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+const char *rlo__sharding_word(rlo_sharding_kind kind) {
+  static const char *const words[] = {[RLO_SHARDING_REPLICATED] = "replicated",
+                                      [RLO_SHARDING_MANUAL] = "manual",
+                                      [RLO_SHARDING_UNKNOWN] = "unknown",
+                                      [RLO_SHARDING_UNREDUCED] = "unreduced"};
+  const int number = (int)kind;
+  return number >= 0 && number <= RLO_SHARDING_UNREDUCED ? words[number] : NULL;
+}
+
 /* ------------------------------------------------------------ construction */
 
 static rlo_status create(rlo_sharding_kind kind, int64_t num_devices, rlo_sharding **out_sharding) {
@@ -26,19 +35,10 @@ static rlo_status create(rlo_sharding_kind kind, int64_t num_devices, rlo_shardi
 rlo_status rlo_sharding_make(rlo_sharding_kind kind, rlo_sharding **out_sharding) {
   RLO_REQUIRE(out_sharding);
   *out_sharding = NULL;
-  switch (kind) {
-    case RLO_SHARDING_REPLICATED:
-    case RLO_SHARDING_MANUAL:
-    case RLO_SHARDING_UNKNOWN:
-    case RLO_SHARDING_UNREDUCED:
-      return create(kind, 0, out_sharding);
-    case RLO_SHARDING_MAXIMAL:
-    case RLO_SHARDING_TILED:
-    case RLO_SHARDING_BOXES:
-      break;
-  }
-  return RLO_FAIL(RLO_INVALID_ARGUMENT, "sharding kind %d does not exist or needs parameters",
-                  (int)kind);
+  return rlo__sharding_word(kind) != NULL
+             ? create(kind, 0, out_sharding)
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "sharding kind %d does not exist or needs parameters",
+                        (int)kind);
 }
 
 rlo_status rlo_sharding_make_maximal(int64_t device, rlo_sharding **out_sharding) {

@@ -22,6 +22,9 @@ struct rlo_sharding {
   rlo_box *boxes;
 };
 
+/** The word of a kind that has no parameters, as XLA has it; NULL for another kind. */
+const char *rlo__sharding_word(rlo_sharding_kind kind);
+
 /** Writes the list of a TILED sharding's devices as iota, if it is one. */
 rlo_status rlo__sharding_shorten(rlo_sharding *sharding);
 
