@@ -161,6 +161,10 @@
   X(shape_period, INT64_C(1) << 20, 6)                                         \
   X(shape_search_parts, 100000, 8)                                             \
   X(shape_compared_points, INT64_C(1) << 20, 1)                                \
+  /* Messages whose costs are counted, in seconds, and gains of parts that are \
+   * weighed to relabel: beyond them the answer is refused. */                 \
+  X(shard_counted_messages, INT64_C(1) << 31, INT64_C(1) << 31)                \
+  X(shard_weighed_gains, INT64_C(1) << 25, INT64_C(1) << 25)                   \
   /* The order of as many rows and segments has indices of 64 bits; at most    \
    * INT32_MAX. */                                                             \
   X(ops_order_count, INT32_MAX, 12)                                            \

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"
 
@@ -241,9 +242,8 @@ rlo_status rlo_redistribution_visit_sends(const rlo_redistribution *plan, int64_
 
 /* -------------------------------------------------------------------- cost */
 
-/* Messages that are looked at, in seconds; a pair of tiles counts as some. */
-#define MAX_COUNTED (INT64_C(1) << 31)
-#define PAIR_WEIGHT 16
+/* Messages that a pair of tiles counts as. */
+enum { PAIR_WEIGHT = 16 };
 
 typedef struct tally {
   const rlo_redistribution *plan;
@@ -263,12 +263,13 @@ int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count) {
 }
 
 static rlo_status count_looks(tally *t, int64_t count) {
+  const int64_t most = rlo__thresholds.shard_counted_messages;
   t->num_counted += count;
-  return t->num_counted <= MAX_COUNTED ? RLO_OK
-                                       : RLO_FAIL(RLO_UNSUPPORTED,
-                                                  "too many messages to count: more than %" PRId64
-                                                  ", or a %dth of that many pairs of tiles",
-                                                  MAX_COUNTED, PAIR_WEIGHT);
+  return t->num_counted <= most ? RLO_OK
+                                : RLO_FAIL(RLO_UNSUPPORTED,
+                                           "too many messages to count: more than %" PRId64
+                                           ", or a %dth of that many pairs of tiles",
+                                           most, PAIR_WEIGHT);
 }
 
 /* Adds `count` messages that a copy of the addend at hand sends. */

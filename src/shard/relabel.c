@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "shard/redistribution.h"
 
 /* ------------------------------------------------------------- assignments */
@@ -138,9 +139,6 @@ typedef struct gain_walk {
   int64_t num_visits;
 } gain_walk;
 
-/* Gains that are weighed, in seconds: enough for all pairs of 4,096 devices. */
-#define MAX_VISITS (INT64_C(1) << 25)
-
 /* Visits all devices that hold a piece. */
 static rlo_status visit_holders(void *payload, const rlo_redistribution_piece *piece) {
   gain_walk *walk = payload;
@@ -149,10 +147,10 @@ static rlo_status visit_holders(void *payload, const rlo_redistribution_piece *p
   int64_t num_copies = rlo__holding_count_copies(source, tile);
   for (int64_t copy = 0; copy < num_copies; ++copy) {
     int64_t device = rlo__holding_device(source, tile, piece->addend, copy);
-    if (++walk->num_visits > MAX_VISITS) {
+    if (++walk->num_visits > rlo__thresholds.shard_weighed_gains) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "too many pieces to relabel: more than %" PRId64 " gains of parts",
-                      MAX_VISITS);
+                      rlo__thresholds.shard_weighed_gains);
     }
     RLO_TRY(walk->fn(walk, device, piece->bytes));
   }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threshold.h"
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "relayout/xla/layout_util.h"
@@ -91,6 +92,22 @@ RLO_TABLE_TEST(test_redistribution__known_counts, known) {
   ck_assert_int_eq(cost.least_bytes_sent, known[_i].bytes);
   ck_assert_int_eq(cost.most_bytes_received, known[_i].received);
   ck_assert_int_eq(cost.most_bytes_resident, known[_i].resident);
+  rlo_redistribution_release(plan);
+}
+
+RLO_TEST(test_redistribution__costs_beyond_count_are_refused) {
+  const int64_t most = rlo__thresholds.shard_counted_messages;
+  rlo_redistribution *plan =
+      plan_of("u8[4,4]", "{devices=[4,1]<=[4]}", "u8[4,4]", "{devices=[1,4]<=[4]}", NULL, 0);
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
+  /* 16 pairs of tiles, each of which counts as 16 messages, and at most one of each. */
+  rlo__thresholds.shard_counted_messages = 16 * 16 - 1;
+  expect_refusal_with(rlo_redistribution_measure(plan, &cost), RLO_UNSUPPORTED,
+                      "too many messages to count: more than 255");
+  rlo__thresholds.shard_counted_messages = 16 * 17;
+  expect_ok(rlo_redistribution_measure(plan, &cost));
+  ck_assert_int_eq(cost.num_messages, 12);
+  rlo__thresholds.shard_counted_messages = most;
   rlo_redistribution_release(plan);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threshold.h"
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "relayout/xla/layout_util.h"
@@ -225,6 +226,34 @@ RLO_TEST(test_relabel__a_permuted_identity_sends_nothing) {
     rlo_sharding_release(o.from_sharding);
     rlo_sharding_release(o.to_sharding);
   }
+}
+
+/* Each of two devices meets two parts. */
+RLO_TEST(test_relabel__gains_have_a_largest_number) {
+  static const int64_t dims[] = {2, 2};
+  static const char *const texts[] = {"{devices=[2,1]<=[2]}", "{devices=[1,2]<=[2]}"};
+  const int64_t most = rlo__thresholds.shard_weighed_gains;
+  int64_t devices[2];
+  rlo_sharding *shardings[2];
+  rlo_redistribution_options o = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  rlo_shape shape = test_shape_make(RLO_DTYPE_U8, dims, 2);
+  for (int k = 0; k < 2; ++k) {
+    expect_ok(rlo_sharding_parse(texts[k], strlen(texts[k]), &shardings[k]));
+  }
+  o.from = &shape;
+  o.to = &shape;
+  o.from_sharding = shardings[0];
+  o.to_sharding = shardings[1];
+  o.num_devices = 2;
+  rlo_redistribution *plan = plan_of(&o);
+  rlo__thresholds.shard_weighed_gains = 1;
+  expect_refusal_with(rlo_redistribution_relabel(plan, devices), RLO_UNSUPPORTED,
+                      "too many pieces to relabel: more than 1 gains");
+  rlo__thresholds.shard_weighed_gains = most;
+  expect_ok(rlo_redistribution_relabel(plan, devices));
+  rlo_redistribution_release(plan);
+  rlo_sharding_release(shardings[0]);
+  rlo_sharding_release(shardings[1]);
 }
 
 /* Either order of the devices keeps 9 bytes. */
