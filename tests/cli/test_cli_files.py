@@ -893,6 +893,10 @@ class Weights(CliCase):
         self.write("model/model.safetensors.index.json", json.dumps(
             {"weight_map": {"b": "1.safetensors", "a.w": "1.safetensors"}}).encode())
         self.ok("convert", "--host", "model::b", "b.bin")
+        # A file of that name is itself.
+        self.write("model::b.bin", b"xy")
+        self.ok("convert", "--host", "model::b.bin", "own.bin", "--from", "u8[2]")
+        self.assertEqual(self.read("own.bin"), b"xy")
         self.assertEqual(self.read("b.bin"), b"\0\1")
 
     def test_refusals(self):
