@@ -210,7 +210,7 @@ static const char *split_path(const char *path, char out_path[PATH_MAX]) {
   (void)snprintf(out_path, PATH_MAX, "%.*s", mark == NULL ? 0 : (int)(mark - path), path);
   if (mark != NULL && access(path, F_OK) != 0 &&
       (find_format(out_path)->open_member != NULL ||
-                       (stat(out_path, &st) == 0 && S_ISDIR(st.st_mode)))) {
+       (stat(out_path, &st) == 0 && S_ISDIR(st.st_mode)))) {
     return mark + 2;
   }
   (void)snprintf(out_path, PATH_MAX, "%s", path);
