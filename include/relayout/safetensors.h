@@ -62,6 +62,9 @@ typedef struct rlo_safetensors_member {
   int64_t offset_bytes;
   int64_t bytes;
   rlo_shape shape;
+  /** The text "sharding:NAME" of its file's metadata, not checked, borrowed from the
+   *  list; NULL: there is none. The shape is then that of one device's part. */
+  const char *sharding;
 } rlo_safetensors_member;
 
 #define RLO_SAFETENSORS_MEMBER_INIT \

@@ -202,15 +202,17 @@ int rlo__array_source_swap(rlo__array_source *source, const rlo_shape *dst, rlo_
   return RLO__EXIT_OK;
 }
 
+bool rlo__array_file_has_members(const char *path) {
+  struct stat st;
+  return find_format(path)->open_member != NULL || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
 /* Splits FOLDER::NAME and FILE::NAME, whose file has a format with members. Returns the
  * name; NULL, and the whole path, for any other one, and for a file with such a name. */
 static const char *split_path(const char *path, char out_path[PATH_MAX]) {
   const char *mark = strstr(path, "::");
-  struct stat st;
   (void)snprintf(out_path, PATH_MAX, "%.*s", mark == NULL ? 0 : (int)(mark - path), path);
-  if (mark != NULL && access(path, F_OK) != 0 &&
-      (find_format(out_path)->open_member != NULL ||
-       (stat(out_path, &st) == 0 && S_ISDIR(st.st_mode)))) {
+  if (mark != NULL && access(path, F_OK) != 0 && rlo__array_file_has_members(out_path)) {
     return mark + 2;
   }
   (void)snprintf(out_path, PATH_MAX, "%s", path);

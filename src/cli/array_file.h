@@ -34,6 +34,9 @@ typedef struct rlo__array_source {
   bool has_checked_values;
 } rlo__array_source;
 
+/** Returns whether a path is that of a file with members, by its name, or a folder. */
+bool rlo__array_file_has_members(const char *path);
+
 /**
  * Opens an array without reading it.
  *

@@ -9,6 +9,7 @@
 #include "relayout/xla/proto.h"
 #include "relayout/xla/shape_util.h"
 
+#include "array_file.h"
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
@@ -299,8 +300,11 @@ static int run(int argc, char **argv) {
   RLO__EXIT_TRY(check_options(&request));
   const bool has_text =
       request.numpy_type == NULL && request.proto_path == NULL && request.hlo_path == NULL;
-  RLO__EXIT_TRY(
-      rlo__operands_take(argc, argv, has_text ? 1 : 0, "a shape, --numpy, --proto or --hlo"));
+  RLO__EXIT_TRY(rlo__operands_take(argc, argv, has_text ? 1 : 0,
+                                   "a shape, weights, --numpy, --proto or --hlo"));
+  if (has_text && request.save_path == NULL && rlo__array_file_has_members(argv[optind])) {
+    return rlo__describe_weights(argv[optind], common.is_json);
+  }
   return request.hlo_path != NULL
              ? rlo__describe_hlo(request.hlo_path, request.top == 0 ? DEFAULT_TOP : request.top,
                                  common.is_json)
@@ -325,13 +329,14 @@ static void print_types(FILE *out) {
 
 const rlo__command rlo__cmd_describe = {
     .name = "describe",
-    .summary = "print the sizes of a shape, of a program's arrays",
+    .summary = "print the sizes of a shape, of a program's arrays, of weights",
     .help =
         "Usage: relayout describe [--json] SHAPE\n"
         "       relayout describe [--json] --numpy TYPE --dims LIST [OPTION...]"
         "\n"
         "       relayout describe [--json] --proto FILE\n"
         "       relayout describe [--json] --hlo FILE [--top N]\n"
+        "       relayout describe [--json] FILE.safetensors | FOLDER\n"
         "\n"
         "Prints the canonical text of a shape, its rank and its sizes:\n"
         "elements are counted by the logical dimensions; slots are the places\n"
@@ -403,9 +408,20 @@ const rlo__command rlo__cmd_describe = {
         "arrays, arrays_in_fusions, without_size, bytes, physical_bytes,\n"
         "padding_share, shapes_with_padding, wasteful) and bad_lines.\n"
         "\n"
+        "Of a file of weights, or of the files of a folder with an index, "
+        "prints\n"
+        "each member: its bytes, those of them that padding and tiles waste, the\n"
+        "alignment of its place in the file, up to a page of 4096 bytes, its name,\n"
+        "its shape, its sharding if the metadata have it, and whether it is too\n"
+        "long for a buffer of the default device, if there is one. Keys: members\n"
+        "(each name, shape, sharding, file, offset_bytes, bytes, wasted_bytes,\n"
+        "alignment_bytes and is_too_long), bytes and wasted_bytes, and of a device\n"
+        "max_buffer_bytes and too_long.\n"
+        "\n"
         "Examples:\n"
         "  relayout describe --numpy '<f4' --dims 3,4 --strides 16,4\n"
-        "  relayout describe 'f32[64,100]{1,0:T(8,128)}'\n",
+        "  relayout describe 'f32[64,100]{1,0:T(8,128)}'\n"
+        "  relayout describe model.safetensors\n",
     .print_more_help = print_types,
     .options = options,
     .run = run,

@@ -24,6 +24,11 @@ int rlo__describe_program(const rlo_program_shape *program, bool is_json);
  *  no HLO are reported and make it fail, after the rest was read. */
 int rlo__describe_hlo(const char *path, int64_t top, bool is_json);
 
+/** Prints the members of a file of weights, or of the files of a folder: their shapes,
+ *  the bytes that padding and tiles waste, how they are aligned, and which are too
+ *  long for a buffer of the default device, if there is one. */
+int rlo__describe_weights(const char *path, bool is_json);
+
 /** The sizes of arrays together. */
 typedef struct rlo__array_sizes {
   /** Arrays and buffers whose size is known. */

@@ -28,8 +28,8 @@ typedef struct member {
   rlo_dtype dtype;
   int32_t rank, file;
   int64_t offset, bytes;
-  /* The text of its shape, borrowed from the metadata; NULL: it is plain. */
-  const char *shape_text;
+  /* Borrowed from the metadata. NULL: it is plain; nothing is known. */
+  const char *shape_text, *sharding;
   /* Behind the dimensions. */
   const char *name;
   int64_t dims[];
@@ -321,6 +321,15 @@ static rlo_status set_shape(member *m, const char *text) {
                         rlo__safetensors_type_name(expected.dtype));
 }
 
+/* Returns the member whose name is behind a prefix in a key; NULL if there is none: others
+ * drop members and keep the metadata. */
+static member *find_keyed(const rlo_safetensors *list, const char *key, const char *prefix) {
+  const size_t length = strlen(prefix);
+  const int64_t n =
+      strncmp(key, prefix, length) == 0 ? rlo_safetensors_find(list, key + length) : -1;
+  return n < 0 ? NULL : list->members[n];
+}
+
 static rlo_status read_metadata(rlo_safetensors *list) {
   const char *key;
   json_t *value;
@@ -336,12 +345,14 @@ static rlo_status read_metadata(rlo_safetensors *list) {
       return RLO_FAIL(RLO_PARSE, "%s: '%s' of " RLO__METADATA_KEY " is no string",
                       list->files[0].path, key);
     }
-    const bool is_shape = strncmp(key, RLO__SHAPE_KEY, strlen(RLO__SHAPE_KEY)) == 0;
-    const int64_t n = is_shape ? rlo_safetensors_find(list, key + strlen(RLO__SHAPE_KEY)) : -1;
-    /* Others drop members and keep the metadata. */
-    const rlo_status status = n < 0 ? RLO_OK : set_shape(list->members[n], text->value);
+    member *shaped = find_keyed(list, key, RLO__SHAPE_KEY);
+    member *sharded = find_keyed(list, key, RLO__SHARDING_KEY);
+    const rlo_status status = shaped == NULL ? RLO_OK : set_shape(shaped, text->value);
     if (status != RLO_OK) {
-      return blame(status, list->files[list->members[n]->file].path, list->members[n]->name);
+      return blame(status, list->files[shaped->file].path, shaped->name);
+    }
+    if (sharded != NULL) {
+      sharded->sharding = text->value;
     }
     ++text;
   }
@@ -430,7 +441,8 @@ rlo_status rlo_safetensors_get_member(const rlo_safetensors *list, int64_t n,
                                   .type_name = rlo__safetensors_type_name(m->dtype),
                                   .file = m->file,
                                   .offset_bytes = m->offset,
-                                  .bytes = m->bytes};
+                                  .bytes = m->bytes,
+                                  .sharding = m->sharding};
   RLO_TRY(m->shape_text != NULL
               ? rlo_shape_parse(m->shape_text, strlen(m->shape_text), &found.shape)
               : rlo__safetensors_plain_shape(m->dtype, m->dims, m->rank, &found.shape));

@@ -899,6 +899,62 @@ class Weights(CliCase):
         self.assertEqual(self.read("own.bin"), b"xy")
         self.assertEqual(self.read("b.bin"), b"\0\1")
 
+    def described(self, path, **options):
+        return json.loads(self.ok("describe", "--json", path, **options))
+
+    def test_members_are_described(self):
+        name = "w\x1b[31m\n"
+        self.write("a.safetensors", weights_bytes(
+            [(name, "F32", [1024], bytes(4096)), ("b", "F4", [2, 3], b"xyz")],
+            {"relayout:" + name: "f32[3,100]{1,0:T(8,128)}", "sharding:b": "{replicated}",
+             "sharding:c": "is none of it"}))
+        begin = len(self.read("a.safetensors")) - 4099
+        alignment = begin & -begin
+        told = self.described("a.safetensors")
+        self.assertEqual(told["members"][0], {
+            "name": name, "shape": "f32[3,100]{1,0:T(8,128)}", "sharding": None,
+            "file": "a.safetensors", "offset_bytes": begin, "bytes": 4096,
+            "wasted_bytes": 2896, "alignment_bytes": alignment, "is_too_long": False})
+        self.assertEqual({key: told["members"][1][key] for key in (
+            "shape", "sharding", "offset_bytes", "bytes", "wasted_bytes")}, {
+                "shape": "f4e2m1fn[2,3]{1,0:E(4)}", "sharding": "{replicated}",
+                "offset_bytes": begin + 4096, "bytes": 3, "wasted_bytes": 0})
+        self.assertEqual((len(told["members"]), told["bytes"], told["wasted_bytes"]),
+                         (2, 4099, 2896))
+        text = self.ok("describe", "a.safetensors").split("\n")
+        self.assertEqual(text[2].split(), [
+            "4096", "2896", str(alignment), "w\\x1b[31m\\x0a", "f32[3,100]{1,0:T(8,128)}"])
+        self.assertEqual(text[3].split()[-1], "sharding={replicated}")
+
+    def test_a_folder_is_described_file_by_file(self):
+        os.mkdir(self.path("model"))
+        for n in "12":
+            self.write("model/%s.safetensors" % n, weights_bytes([(n, "U8", [1], b"x")]))
+        self.write("model/model.safetensors.index.json", json.dumps(
+            {"weight_map": {"2": "2.safetensors", "1": "1.safetensors"}}).encode())
+        self.assertEqual([(m["name"], m["file"]) for m in self.described("model")["members"]],
+                         [(n, "model/%s.safetensors" % n) for n in "21"])
+        self.assertIn("\n\nmodel/1.safetensors\n", self.ok("describe", "model"))
+        self.fails(1, "cannot open", "describe", "none.safetensors")
+        self.fails(1, "'none'", "describe", "none")
+
+    def test_a_member_may_be_too_long_for_a_device(self):
+        none = {"OCL_ICD_VENDORS": "/nonexistent"}
+        self.assertNotIn("max_buffer_bytes", self.described("in.safetensors", env=none))
+        most = self.described("in.safetensors").get("max_buffer_bytes")
+        if most is None:
+            self.skipTest("there is no device")
+        header = {name: {"dtype": "U8", "shape": [most + end], "data_offsets": [
+            end * most, most + end * (most + 1)]} for end, name in enumerate("ab")}
+        text = json.dumps(header).encode()
+        self.write("long.safetensors", struct.pack("<Q", len(text)) + text)
+        os.truncate(self.path("long.safetensors"), 8 + len(text) + 2 * most + 1)
+        for env, number in ({}, 1), (none, 0):
+            told = self.described("long.safetensors", env=env)
+            self.assertEqual([m["is_too_long"] for m in told["members"]],
+                             [False, number == 1])
+            self.assertEqual(told.get("too_long", 0), number)
+
     def test_refusals(self):
         before = self.read("in.safetensors")
         for words, *arguments in (
