@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write null_calls.c: a call of every public function for each of its pointers.
 
-    generate_null_calls.py INCLUDE_FOLDER OUTPUT
+    generate_null_calls.py INCLUDE_FOLDER OUTPUT [HEADER...]
 
-Reads the functions that the headers of a folder declare with RLO_API, and
+Reads the functions that the headers of a folder declare with RLO_API, but for the
+headers that are named, of components that are not there to be called, and
 null_rules.py, which says which pointers may be NULL. All others are refused before
 anything else is looked at, so that the other arguments point to zeros; where a
 function has reason to look first, the rules have a valid one. Fails, with a
@@ -62,7 +63,8 @@ class Parameter:
 
 
 class Function:
-    def __init__(self, result, name, parameters):
+    def __init__(self, header, result, name, parameters):
+        self.header = header
         self.result = " ".join(result.replace("RLO_NODISCARD", "").split())
         self.name = name[len("rlo_"):]
         texts = [t for t in parameters.split(",") if t.split() != ["void"]]
@@ -75,15 +77,14 @@ class Function:
         return ALWAYS_LEGAL.search(self.name) is not None
 
 
-def read_functions(folder, left_out):
+def read_functions(folder):
     functions = []
     for path in sorted(glob.glob(os.path.join(folder, "relayout", "**", "*.h"),
                                  recursive=True)):
-        if os.path.basename(path) in left_out:
-            continue
         with open(path, encoding="utf-8") as file:
             text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-        functions += [Function(*d) for d in DECLARATION.findall(text)]
+        functions += [Function(os.path.basename(path), *d)
+                      for d in DECLARATION.findall(text)]
     return functions
 
 
@@ -189,8 +190,8 @@ def check(functions):
 
 
 def main():
-    folder, output = sys.argv[1], sys.argv[2]
-    functions = read_functions(folder, rules.LEFT_OUT)
+    folder, output, left_out = sys.argv[1], sys.argv[2], sys.argv[3:]
+    functions = read_functions(folder)
     wrong = check(functions)
     if wrong or not functions:
         sys.exit("\n".join(wrong) or "no function found")
@@ -200,7 +201,7 @@ def main():
            ""]
     table = []
     for f in functions:
-        if f.pointers and f.name not in rules.ELSEWHERE:
+        if f.pointers and f.name not in rules.ELSEWHERE and f.header not in left_out:
             write_function(f, releases, out, table)
     out.append("const null_function null_functions[] = {\n%s\n};" % "\n".join(table))
     out.append("const int null_num_functions = %d;" % len(table))

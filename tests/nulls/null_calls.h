@@ -16,6 +16,7 @@
 #include "relayout/profile.h"
 #include "relayout/redistribution.h"
 #include "relayout/relayout.h"
+#include "relayout/safetensors.h"
 #include "relayout/scope.h"
 #include "relayout/service.h"
 #include "relayout/storage_opencl.h"

@@ -141,36 +141,6 @@ RLO_TABLE_TEST(test_safetensors__what_is_no_file_of_the_format_is_refused, refus
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "a.safetensors"));
 }
 
-/* tests/nulls has the headers of the library alone. */
-RLO_TEST(test_safetensors__null_is_refused) {
-  rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
-  rlo_safetensors_plan *plan = NULL;
-  rlo_safetensors_writer *writer = NULL;
-  rlo_storage *storage = NULL;
-  int64_t count = 0;
-  expect_refusal(rlo_safetensors_open(NULL, &list), RLO_INVALID_ARGUMENT, "'path' is NULL");
-  expect_refusal_with(rlo_safetensors_open(path, NULL), RLO_INVALID_ARGUMENT, "is NULL");
-  expect_refusal_with(rlo_safetensors_get_member(NULL, 0, &m), RLO_INVALID_ARGUMENT, "is NULL");
-  expect_refusal_with(rlo_safetensors_storage(NULL, 0, NULL, &storage), RLO_INVALID_ARGUMENT,
-                      "is NULL");
-  expect_refusal_with(rlo_safetensors_plan_create(NULL, NULL, 1, NULL, &plan), RLO_INVALID_ARGUMENT,
-                      "is NULL");
-  expect_refusal_with(rlo_safetensors_writer_create(path, NULL, &writer), RLO_INVALID_ARGUMENT,
-                      "'plan' is NULL");
-  expect_refusal_with(rlo_safetensors_writer_storage(NULL, 0, NULL, &storage), RLO_INVALID_ARGUMENT,
-                      "is NULL");
-  expect_refusal_with(rlo_safetensors_writer_commit(NULL), RLO_INVALID_ARGUMENT, "is NULL");
-  ck_assert(rlo_safetensors_num_members(NULL) == 0 && rlo_safetensors_num_files(NULL) == 0);
-  ck_assert(rlo_safetensors_find(NULL, "a") == -1 && rlo_safetensors_match(NULL, "a", 0) == -1);
-  ck_assert_ptr_null(rlo_safetensors_file_path(NULL, 0));
-  ck_assert_ptr_null(rlo_safetensors_metadata(NULL, &count));
-  ck_assert_ptr_null(rlo_safetensors_plan_file(NULL, 0));
-  ck_assert_ptr_null(rlo_safetensors_plan_place(NULL, 0));
-  ck_assert_ptr_null(rlo_safetensors_plan_index(NULL));
-  rlo_safetensors_plan_release(NULL);
-  rlo_safetensors_writer_release(NULL);
-}
-
 RLO_TEST(test_safetensors__what_is_no_file_is_refused) {
   expect_refusal_with(rlo_safetensors_open(path, &list), RLO_NOT_FOUND, "a.safetensors");
   expect_refusal_with(rlo_safetensors_open(folder, &list), RLO_NOT_FOUND, "/model.safetensors");
