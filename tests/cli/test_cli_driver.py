@@ -104,6 +104,12 @@ class DyingDriver(DriverCase):
             self.host_does_it(self.environment(death))
         self.assert_files("in.npy", "vendors")
 
+    def test_weights_are_described_without(self):
+        self.write("w.safetensors", b"\2" + b"\0" * 7 + b"{}")
+        result = self.run_command("describe", "w.safetensors", env=self.environment("segv"))
+        self.assertEqual((result.code, result.out.split()[:2]), (0, ["members", "0"]))
+        self.assertRegex(result.err, r"\A[^\n]*OpenCL driver[^\n]*\n\Z")
+
     def test_its_folder_goes_too(self):
         os.mkdir(self.path("tmp"))
         environment = {**self.environment("segv"), "POCL_CACHE_DIR": "",
