@@ -153,7 +153,7 @@ static rlo_status make_head(planned_file *file, const json_t *header) {
   const size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
   const int64_t end = RLO__LENGTH_BYTES + (int64_t)length;
   const int64_t bytes = rlo__ceil_div(end, file->alignment) * file->alignment;
-  uint64_t told = (uint64_t)(bytes - RLO__LENGTH_BYTES);
+  const int64_t told = bytes - RLO__LENGTH_BYTES;
   if (told > RLO_SAFETENSORS_MAX_HEADER_BYTES) {
     return RLO_FAIL(RLO_UNSUPPORTED, "%s has a header of %zu bytes; the format allows %d",
                     file->name, length, RLO_SAFETENSORS_MAX_HEADER_BYTES);
@@ -162,10 +162,9 @@ static rlo_status make_head(planned_file *file, const json_t *header) {
   if (file->head == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (int n = 0; n < RLO__LENGTH_BYTES; ++n, told >>= 8) {
-    file->head[n] = (char)(told & 0xff);
-  }
-  memset(file->head + RLO__LENGTH_BYTES, ' ', (size_t)bytes - RLO__LENGTH_BYTES);
+  /* The host is little-endian: base/version.c. */
+  memcpy(file->head, &told, RLO__LENGTH_BYTES);
+  memset(file->head + RLO__LENGTH_BYTES, ' ', (size_t)told);
   (void)json_dumpb(header, file->head + RLO__LENGTH_BYTES, length, JSON_COMPACT);
   file->file.head = file->head;
   file->file.head_bytes = bytes;

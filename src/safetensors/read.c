@@ -68,12 +68,9 @@ static rlo_status parse_object(const char *path, const char *text, size_t bytes,
 /* Reads the header, and tells where the members' bytes begin. */
 static rlo_status read_header(const open_file *file, int64_t file_bytes, json_t **out_header,
                               int64_t *out_begin) {
-  unsigned char prefix[RLO__LENGTH_BYTES];
   uint64_t length = 0;
-  RLO_TRY(rlo__file_pread(file->fd, file->path, prefix, sizeof(prefix), 0));
-  for (int n = RLO__LENGTH_BYTES - 1; n >= 0; --n) {
-    length = length << 8 | prefix[n];
-  }
+  /* The host is little-endian: base/version.c. */
+  RLO_TRY(rlo__file_pread(file->fd, file->path, &length, RLO__LENGTH_BYTES, 0));
   if (length > RLO_SAFETENSORS_MAX_HEADER_BYTES) {
     return RLO_FAIL(RLO_UNSUPPORTED, "%s has a header of %" PRIu64 " bytes; the format allows %d",
                     file->path, length, RLO_SAFETENSORS_MAX_HEADER_BYTES);
