@@ -119,6 +119,28 @@ static rlo_status query_work_item_sizes(rlo_context *context) {
                 context->max_work_item_sizes, NULL);
 }
 
+void *rlo__context_find_function(const rlo_context *context, const char *name) {
+  cl_platform_id platform = NULL;
+  return clGetDeviceInfo(context->cl_device, CL_DEVICE_PLATFORM, sizeof platform, &platform,
+                         NULL) == CL_SUCCESS
+             ? clGetExtensionFunctionAddressForPlatform(platform, name)
+             : NULL;
+}
+
+/** Finds the functions for unified shared memory, which a driver may name although
+ *  the device has none. */
+static void find_usm(rlo_context *context) {
+  char extensions[8192] = "";
+  (void)clGetDeviceInfo(context->cl_device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions,
+                        NULL);
+  if (strstr(extensions, "cl_intel_unified_shared_memory") != NULL) {
+    *(void **)&context->usm.set_argument =
+        rlo__context_find_function(context, "clSetKernelArgMemPointerINTEL");
+    *(void **)&context->usm.get_info =
+        rlo__context_find_function(context, "clGetMemAllocInfoINTEL");
+  }
+}
+
 static rlo_status init_planning(rlo_context *context) {
   char driver[128] = "";
   /* Without a version, or with one that is too long, drivers cannot be
@@ -169,6 +191,7 @@ rlo_status rlo_context_create(cl_context context, cl_device_id device,
   made->cl_device = device;
   RLO_TRY_GOTO(rlo__device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
+  find_usm(made);
   rlo__device_get_string(device, CL_DEVICE_NAME, made->device_name, sizeof made->device_name);
   RLO_TRY_GOTO(init_planning(made));
   rlo__table_init(&made->buffers, offsetof(rlo__buffer_record, node));

@@ -12,6 +12,17 @@
 #include "runtime/program_cache.h"
 #include "runtime/worker.h"
 
+/** Makes a pointer an argument of a kernel. */
+typedef cl_int(CL_API_CALL *rlo__set_pointer_fn)(cl_kernel kernel, cl_uint index,
+                                                 const void *pointer);
+
+/** Functions of cl_intel_unified_shared_memory; NULL where the device lacks it. */
+typedef struct rlo__usm {
+  rlo__set_pointer_fn set_argument;
+  cl_int(CL_API_CALL *get_info)(cl_context context, const void *pointer, cl_uint what,
+                                size_t capacity, void *out_value, size_t *out_bytes);
+} rlo__usm;
+
 /** A buffer of rlo_buffer_create that is not released, with its size: what
  *  returns to the budget must not depend on a query that may fail. */
 typedef struct rlo__buffer_record {
@@ -29,6 +40,7 @@ struct rlo_context {
   cl_context cl_context;
   cl_device_id cl_device;
   rlo_device_info device_info;
+  rlo__usm usm;
   /** A device may have more than three dimensions; kernels use three. */
   size_t max_work_item_sizes[16];
   char device_name[128];
@@ -67,6 +79,9 @@ void rlo__context_unref(rlo_context *context);
  *  a copy, where the device has such. @return as rlo_buffer_create. */
 RLO_NODISCARD rlo_status rlo__buffer_create_mappable(rlo_context *context, int64_t bytes,
                                                      cl_mem *out_buffer);
+
+/** Returns a function of an extension, or NULL if the driver has none of the name. */
+void *rlo__context_find_function(const rlo_context *context, const char *name);
 
 /** RLO_OK in the process that made the context; RLO_UNSUPPORTED in a child of
  *  fork, where a driver would hang. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relayout/opencl.h"
 
+#include <CL/cl_ext.h>
+
 #include "base/options.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
@@ -34,12 +36,17 @@ static rlo_status check_event(const rlo_context *context, cl_uint index, cl_even
   return RLO_OK;
 }
 
-static rlo_status check_wait_list(const rlo_context *context, cl_uint num_wait,
-                                  const cl_event *wait_list) {
+static rlo_status check_wait_count(cl_uint num_wait, const void *wait_list, const char *what) {
   if ((num_wait == 0) != (wait_list == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a wait list of %u events is %s", (unsigned)num_wait,
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a wait list of %u %s is %s", (unsigned)num_wait, what,
                     wait_list == NULL ? "NULL" : "not NULL");
   }
+  return RLO_OK;
+}
+
+static rlo_status check_wait_list(const rlo_context *context, cl_uint num_wait,
+                                  const cl_event *wait_list) {
+  RLO_TRY(check_wait_count(num_wait, wait_list, "events"));
   for (cl_uint i = 0; i < num_wait; ++i) {
     RLO_TRY(check_event(context, i, wait_list[i]));
   }
@@ -83,16 +90,48 @@ static rlo_status resolve(const rlo_plan *plan, operand_list operands) {
   return RLO_OK;
 }
 
-/** The queue and the events of one enqueue. */
-typedef struct submission {
-  cl_command_queue queue;
-  cl_uint num_wait;
-  const cl_event *wait_list;
-  cl_event *out_event;
-} submission;
+/** Calls a function with each launch of a plan, in their order. Every one is chosen and
+ *  built before the first call. */
+static rlo_status for_each_launch(rlo_plan *plan, const rlo_operands *operands, rlo_launch_fn fn,
+                                  void *payload) {
+  rlo_context *context = plan->context;
+  RLO_TRY(rlo__context_check_process(context));
+  operand_list bound = {
+      [RLO__OPERAND_SRC] = {.memory = operands->src,
+                            .pointer = operands->src_pointer,
+                            .offset_bytes = operands->src_offset_bytes},
+      [RLO__OPERAND_DST] = {.memory = operands->dst,
+                            .pointer = operands->dst_pointer,
+                            .offset_bytes = operands->dst_offset_bytes},
+      [RLO__OPERAND_INDICES] = {.memory = operands->indices,
+                                .pointer = operands->index_pointer,
+                                .offset_bytes = operands->index_offset_bytes},
+      [RLO__OPERAND_SCRATCH] = {.memory = operands->scratch,
+                                .pointer = operands->scratch_pointer,
+                                .offset_bytes = operands->scratch_offset_bytes},
+      [RLO__OPERAND_NONE] = {.alignment_bytes = context->device_info.base_alignment_bytes}};
+  RLO_TRY(resolve(plan, bound));
+  rlo__planned *launches[RLO__PLAN_MAX_STEPS];
+  for (int32_t n = 0; n < plan->num_steps; ++n) {
+    RLO_TRY(rlo__plan_step_choose(&plan->steps[n], bound[plan->steps[n].src].alignment_bytes,
+                                  bound[plan->steps[n].dst].alignment_bytes, &launches[n]));
+  }
+  for (int32_t n = 0; n < plan->num_steps; ++n) {
+    RLO_TRY(rlo__planned_build(launches[n], RLO__BUILD_FOREGROUND, &launches[n]));
+  }
+  for (int32_t n = 0; n < plan->num_steps; ++n) {
+    const rlo__plan_step *step = &plan->steps[n];
+    const rlo__launch_operands memories = {&bound[step->src], &bound[step->dst],
+                                           &bound[step->indices]};
+    RLO_TRY(rlo__planned_launch(launches[n], &memories, n, plan->num_steps, fn, payload));
+  }
+  return RLO_OK;
+}
+
+/* ----------------------------------------------------------------- enqueueing */
 
 /** Creates the event of a plan that launches no kernel. */
-static rlo_status enqueue_marker(const submission *to) {
+static rlo_status enqueue_marker(const rlo__submission *to) {
   if (to->out_event == NULL) {
     return RLO_OK;
   }
@@ -102,61 +141,16 @@ static rlo_status enqueue_marker(const submission *to) {
   return RLO_OK;
 }
 
-/** Enqueues one launch of each step; each waits for the step before it. */
-static rlo_status enqueue_launches(rlo_plan *plan, rlo__planned *const *launches,
-                                   const operand_list operands, const submission *to) {
-  cl_event last = NULL;
-  for (int32_t n = 0; n < plan->num_steps; ++n) {
-    const rlo__plan_step *step = &plan->steps[n];
-    const rlo__operand *src = &operands[step->src];
-    const rlo__operand *dst = &operands[step->dst];
-    const rlo__operand *indices = &operands[step->indices];
-    const bool is_last = n + 1 == plan->num_steps;
-    cl_event event = NULL;
-    const rlo__launch_target target = {.queue = to->queue,
-                                       .src = src->memory,
-                                       .dst = dst->memory,
-                                       .indices = indices->memory,
-                                       .src_offset_bytes = src->offset_bytes,
-                                       .dst_offset_bytes = dst->offset_bytes,
-                                       .index_offset_bytes = indices->offset_bytes,
-                                       .num_wait = last != NULL ? 1 : to->num_wait,
-                                       .wait_list = last != NULL ? &last : to->wait_list,
-                                       .out_event = is_last ? to->out_event : &event};
-    rlo_status status = rlo__planned_enqueue(launches[n], &target);
-    if (last != NULL) {
-      clReleaseEvent(last);
-    }
-    RLO_TRY(status);
-    last = event;
+static rlo_status enqueue(rlo_plan *plan, const rlo_operands *operands, rlo__submission *to) {
+  RLO_TRY(rlo__context_check_process(plan->context));
+  RLO_TRY(check_queue(plan->context, to->queue));
+  RLO_TRY(check_wait_list(plan->context, to->num_wait, to->wait_list));
+  rlo_status status = for_each_launch(plan, operands, rlo__launch_enqueue, to);
+  if (to->last != NULL) {
+    /* A later step has failed. */
+    clReleaseEvent(to->last);
   }
-  return RLO_OK;
-}
-
-static rlo_status enqueue(rlo_plan *plan, const rlo_operands *operands, const submission *to) {
-  rlo_context *context = plan->context;
-  RLO_TRY(rlo__context_check_process(context));
-  RLO_TRY(check_queue(context, to->queue));
-  RLO_TRY(check_wait_list(context, to->num_wait, to->wait_list));
-  operand_list bound = {
-      [RLO__OPERAND_SRC] = {.memory = operands->src, .offset_bytes = operands->src_offset_bytes},
-      [RLO__OPERAND_DST] = {.memory = operands->dst, .offset_bytes = operands->dst_offset_bytes},
-      [RLO__OPERAND_INDICES] = {.memory = operands->indices,
-                                .offset_bytes = operands->index_offset_bytes},
-      [RLO__OPERAND_SCRATCH] = {.memory = operands->scratch,
-                                .offset_bytes = operands->scratch_offset_bytes},
-      [RLO__OPERAND_NONE] = {.alignment_bytes = context->device_info.base_alignment_bytes}};
-  RLO_TRY(resolve(plan, bound));
-  /* Every launch is chosen and built before the first one is enqueued. */
-  rlo__planned *launches[RLO__PLAN_MAX_STEPS];
-  for (int32_t n = 0; n < plan->num_steps; ++n) {
-    RLO_TRY(rlo__plan_step_choose(&plan->steps[n], bound[plan->steps[n].src].alignment_bytes,
-                                  bound[plan->steps[n].dst].alignment_bytes, &launches[n]));
-  }
-  for (int32_t n = 0; n < plan->num_steps; ++n) {
-    RLO_TRY(rlo__planned_build(launches[n], RLO__BUILD_FOREGROUND, &launches[n]));
-  }
-  return plan->num_steps == 0 ? enqueue_marker(to) : enqueue_launches(plan, launches, bound, to);
+  return status == RLO_OK && plan->num_steps == 0 ? enqueue_marker(to) : status;
 }
 
 rlo_status rlo_enqueue(rlo_plan *plan, cl_command_queue queue, cl_mem src, int64_t src_offset_bytes,
@@ -180,16 +174,80 @@ rlo_status rlo_enqueue(rlo_plan *plan, cl_command_queue queue, cl_mem src, int64
                                  .src_offset_bytes = src_offset_bytes,
                                  .dst = dst,
                                  .dst_offset_bytes = dst_offset_bytes};
-  const submission to = {queue, num_wait, wait_list, out_event};
+  rlo__submission to = {plan->context, queue, num_wait, wait_list, out_event, NULL};
   return enqueue(plan, &operands, &to);
+}
+
+/** Reads the operands of a caller. */
+static rlo_status read_operands(const rlo_operands *operands, rlo_operands *out_known) {
+  RLO_REQUIRE(operands);
+  *out_known = (rlo_operands)RLO_OPERANDS_INIT;
+  return rlo__options_read("operands", "RLO_OPERANDS_INIT", operands, out_known, sizeof *out_known);
 }
 
 rlo_status rlo_enqueue_operands(rlo_plan *plan, cl_command_queue queue,
                                 const rlo_operands *operands, cl_uint num_wait,
                                 const cl_event *wait_list, cl_event *out_event) {
-  RLO_REQUIRE(plan, queue, operands);
-  rlo_operands known = RLO_OPERANDS_INIT;
-  RLO_TRY(rlo__options_read("operands", "RLO_OPERANDS_INIT", operands, &known, sizeof known));
-  const submission to = {queue, num_wait, wait_list, out_event};
+  RLO_REQUIRE(plan, queue);
+  rlo_operands known;
+  RLO_TRY(read_operands(operands, &known));
+  rlo__submission to = {plan->context, queue, num_wait, wait_list, out_event, NULL};
   return enqueue(plan, &known, &to);
+}
+
+rlo_status rlo_plan_get_launches(rlo_plan *plan, const rlo_operands *operands, rlo_launch_fn fn,
+                                 void *payload) {
+  RLO_REQUIRE(plan, fn);
+  rlo_operands known;
+  RLO_TRY(read_operands(operands, &known));
+  return for_each_launch(plan, &known, fn, payload);
+}
+
+/* ------------------------------------------------------------ command buffers */
+
+/** A command buffer and the sync points of one recording. */
+typedef struct recording {
+  clCommandNDRangeKernelKHR_fn command;
+  cl_command_buffer_khr buffer;
+  cl_uint num_wait;
+  const cl_sync_point_khr *wait_list;
+  cl_sync_point_khr last;
+} recording;
+
+static rlo_status record_launch(void *payload, const rlo_launch *launch) {
+  recording *to = payload;
+  const cl_sync_point_khr before = to->last;
+  const bool is_first = launch->step == 0;
+  return rlo__cl_error_check(
+      "clCommandNDRangeKernelKHR",
+      to->command(to->buffer, NULL, NULL, launch->kernel, launch->work_dim, NULL,
+                  launch->global_size, launch->local_size, is_first ? to->num_wait : 1,
+                  is_first ? to->wait_list : &before, &to->last, NULL));
+}
+
+rlo_status rlo_command_buffer_record(rlo_plan *plan, const rlo_operands *operands,
+                                     struct _cl_command_buffer_khr *buffer, cl_uint num_wait,
+                                     const cl_uint *wait_list, cl_uint *out_sync_point) {
+  RLO_REQUIRE(plan, buffer);
+  rlo_operands known;
+  RLO_TRY(read_operands(operands, &known));
+  RLO_TRY(check_wait_count(num_wait, wait_list, "sync points"));
+  recording to = {.buffer = buffer, .num_wait = num_wait, .wait_list = wait_list};
+  clCommandBarrierWithWaitListKHR_fn barrier = NULL;
+  *(void **)&to.command = rlo__context_find_function(plan->context, "clCommandNDRangeKernelKHR");
+  *(void **)&barrier = rlo__context_find_function(plan->context, "clCommandBarrierWithWaitListKHR");
+  if (to.command == NULL || barrier == NULL) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the device (%s) has no command buffers (cl_khr_command_buffer)",
+                    plan->context->device_name);
+  }
+  RLO_TRY(for_each_launch(plan, &known, record_launch, &to));
+  if (plan->num_steps == 0) {
+    RLO_TRY(rlo__cl_error_check("clCommandBarrierWithWaitListKHR",
+                                barrier(buffer, NULL, num_wait, wait_list, &to.last, NULL)));
+  }
+  if (out_sync_point != NULL) {
+    *out_sync_point = to.last;
+  }
+  return RLO_OK;
 }

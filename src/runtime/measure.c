@@ -93,11 +93,13 @@ double rlo__timing_choose(double host_nanos, double device_nanos) {
  *                    unknown, by the host's. */
 static rlo_status run_once(const bench *b, rlo__planned *planned, double *out_nanos) {
   cl_event event = NULL;
-  const rlo__launch_target target = {
-      .queue = b->queue, .src = b->src, .dst = b->dst, .out_event = &event};
+  const rlo__operand src = {.memory = b->src};
+  const rlo__operand dst = {.memory = b->dst};
+  const rlo__launch_operands operands = {&src, &dst, NULL};
+  rlo__submission to = {.context = planned->context, .queue = b->queue, .out_event = &event};
   RLO_TRY(rlo__planned_build(planned, RLO__BUILD_FOREGROUND, &planned));
   double begun = rlo__clock_seconds();
-  RLO_TRY(rlo__planned_enqueue(planned, &target));
+  RLO_TRY(rlo__planned_launch(planned, &operands, 0, 1, rlo__launch_enqueue, &to));
   rlo_status status = RLO_CL(clWaitForEvents, 1, &event);
   *out_nanos = (rlo__clock_seconds() - begun) * 1e9;
   rlo__command_times times;

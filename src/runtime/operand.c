@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shared virtual memory is of OpenCL 2.0. */
+#undef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 200
 #include "runtime/operand.h"
+
+#include <CL/cl_ext.h>
 
 #include "runtime/cl_error.h"
 
@@ -71,14 +76,69 @@ static uint64_t lowest_bit(uint64_t number) {
   return number & (~number + 1);
 }
 
+/** Notes what divides the address of the first byte, as far as is known. */
+static rlo_status align(const rlo_context *context, const rlo__operand_need *need, uint64_t address,
+                        rlo__operand *operand) {
+  operand->alignment_bytes =
+      (int64_t)lowest_bit(address | (uint64_t)context->device_info.base_alignment_bytes);
+  int64_t needed = (int64_t)lowest_bit((uint64_t)need->element_bytes);
+  if (operand->alignment_bytes < needed) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the %s begins at host address 0x%llx, which is not "
+                    "a multiple of the element's %lld bytes",
+                    side_names[need->side], (unsigned long long)address, (long long)needed);
+  }
+  return RLO_OK;
+}
+
+/** Locates memory by its pointer. OpenCL tells nothing about one of clSVMAlloc; the
+ *  extension for unified memory tells where its memory begins and ends. */
+static rlo_status resolve_pointer(const rlo_context *context, const rlo__operand_need *need,
+                                  rlo__operand *operand) {
+  const char *side = side_names[need->side];
+  cl_device_svm_capabilities svm = 0;
+  const char *base = NULL;
+  size_t bytes = SIZE_MAX;
+  if (operand->memory != NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s is both a buffer and a pointer", side);
+  }
+  if (context->usm.get_info != NULL &&
+      context->usm.get_info(context->cl_context, operand->pointer, CL_MEM_ALLOC_BASE_PTR_INTEL,
+                            sizeof base, &base, NULL) == CL_SUCCESS &&
+      base != NULL) {
+    RLO_TRY(rlo__cl_error_check(
+        "clGetMemAllocInfoINTEL",
+        context->usm.get_info(context->cl_context, operand->pointer, CL_MEM_ALLOC_SIZE_INTEL,
+                              sizeof bytes, &bytes, NULL)));
+    bytes -= (size_t)((const char *)operand->pointer - base);
+    operand->set_pointer = context->usm.set_argument;
+  } else {
+    /* Devices of OpenCL 1.2 do not know the query. */
+    (void)clGetDeviceInfo(context->cl_device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL);
+    if (svm == 0) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "the %s is a pointer, and the device (%s) has no shared virtual memory", side,
+                      context->device_name);
+    }
+    operand->set_pointer = clSetKernelArgSVMPointer;
+  }
+  RLO_TRY(check_range(need, operand->offset_bytes, bytes));
+  operand->host_address = (uintptr_t)operand->pointer + (uintptr_t)operand->offset_bytes;
+  return align(context, need, operand->host_address, operand);
+}
+
 rlo_status rlo__operand_resolve(const rlo_context *context, const rlo__operand_need *need,
                                 rlo__operand *operand) {
   const char *side = side_names[need->side];
   *operand = (rlo__operand){.memory = operand->memory,
+                            .pointer = operand->pointer,
                             .offset_bytes = operand->offset_bytes,
                             .side = need->side,
                             .num_bytes = need->bytes,
                             .alignment_bytes = context->device_info.base_alignment_bytes};
+  if (operand->pointer != NULL) {
+    return resolve_pointer(context, need, operand);
+  }
   if (operand->memory == NULL) {
     if (need->bytes > 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is NULL; %lld bytes are needed", side,
@@ -118,16 +178,7 @@ rlo_status rlo__operand_resolve(const rlo_context *context, const rlo__operand_n
     operand->host_address = (uintptr_t)host + (uintptr_t)operand->begin_bytes;
     address = operand->host_address;
   }
-  operand->alignment_bytes =
-      (int64_t)lowest_bit(address | (uint64_t)context->device_info.base_alignment_bytes);
-  int64_t needed = (int64_t)lowest_bit((uint64_t)need->element_bytes);
-  if (operand->alignment_bytes < needed) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s begins at host address 0x%llx, which is not "
-                    "a multiple of the element's %lld bytes",
-                    side, (unsigned long long)address, (long long)needed);
-  }
-  return RLO_OK;
+  return align(context, need, address, operand);
 }
 
 static bool intersect(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes) {
@@ -136,7 +187,7 @@ static bool intersect(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes) 
 }
 
 rlo_status rlo__operand_check_overlap(const rlo__operand *a, const rlo__operand *b) {
-  if (a->root == b->root &&
+  if (a->root != NULL && a->root == b->root &&
       intersect((uint64_t)a->begin_bytes, a->num_bytes, (uint64_t)b->begin_bytes, b->num_bytes)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s and %s overlap: bytes %lld to %lld and %lld to %lld of "

@@ -327,28 +327,34 @@ static cl_int set_constant(const rlo__launch *launch, int32_t index, cl_kernel k
   return clSetKernelArg(kernel, (cl_uint)index, bytes, narrow);
 }
 
+static cl_int set_memory(cl_kernel kernel, cl_uint n, const rlo__operand *operand) {
+  return operand->set_pointer != NULL
+             ? operand->set_pointer(kernel, n, operand->pointer)
+             : clSetKernelArg(kernel, n, sizeof operand->memory, &operand->memory);
+}
+
 /** Sets one kernel argument. */
 static cl_int set_argument(const rlo__launch *launch, int32_t index,
-                           const rlo__launch_target *target, cl_kernel kernel) {
+                           const rlo__launch_operands *operands, cl_kernel kernel) {
   const cl_uint n = (cl_uint)index;
   cl_ulong offset = 0;
   switch (launch->arguments[index].kind) {
     case RLO__ARGUMENT_SRC:
-      return clSetKernelArg(kernel, n, sizeof target->src, &target->src);
+      return set_memory(kernel, n, operands->src);
     case RLO__ARGUMENT_DST:
-      return clSetKernelArg(kernel, n, sizeof target->dst, &target->dst);
+      return set_memory(kernel, n, operands->dst);
     case RLO__ARGUMENT_INDEX:
-      return clSetKernelArg(kernel, n, sizeof target->indices, &target->indices);
+      return set_memory(kernel, n, operands->indices);
     case RLO__ARGUMENT_SRC_OFFSET:
       /* The base may be negative while the sum is not. Neither wraps: both are
        * checked against the size of an existing buffer. */
-      offset = (cl_ulong)target->src_offset_bytes + (cl_ulong)launch->src_base_bytes;
+      offset = (cl_ulong)operands->src->offset_bytes + (cl_ulong)launch->src_base_bytes;
       break;
     case RLO__ARGUMENT_DST_OFFSET:
-      offset = (cl_ulong)target->dst_offset_bytes + (cl_ulong)launch->dst_base_bytes;
+      offset = (cl_ulong)operands->dst->offset_bytes + (cl_ulong)launch->dst_base_bytes;
       break;
     case RLO__ARGUMENT_INDEX_OFFSET:
-      offset = (cl_ulong)target->index_offset_bytes;
+      offset = (cl_ulong)operands->indices->offset_bytes;
       break;
     default:
       return set_constant(launch, index, kernel);
@@ -357,7 +363,7 @@ static cl_int set_argument(const rlo__launch *launch, int32_t index,
 }
 
 static rlo_status set_arguments(const rlo__launch *launch, uint64_t id,
-                                const rlo__launch_target *target, rlo__pooled_kernel *kernel) {
+                                const rlo__launch_operands *operands, rlo__pooled_kernel *kernel) {
   /* A kernel that ran this launch last still has its constants. */
   bool has_constants = kernel->arguments_of == id;
   kernel->arguments_of = 0;
@@ -365,7 +371,7 @@ static rlo_status set_arguments(const rlo__launch *launch, uint64_t id,
     if (has_constants && launch->arguments[i].kind >= RLO__ARGUMENT_INT) {
       continue;
     }
-    cl_int code = set_argument(launch, i, target, kernel->kernel);
+    cl_int code = set_argument(launch, i, operands, kernel->kernel);
     if (code != CL_SUCCESS) {
       return rlo__status_prefix(rlo__cl_error_check("clSetKernelArg", code),
                                 "argument %d of kernel %s: ", (int)i, launch->kernel_file);
@@ -375,31 +381,53 @@ static rlo_status set_arguments(const rlo__launch *launch, uint64_t id,
   return RLO_OK;
 }
 
-rlo_status rlo__planned_enqueue(rlo__planned *planned, const rlo__launch_target *target) {
+rlo_status rlo__planned_launch(rlo__planned *planned, const rlo__launch_operands *operands,
+                               int32_t step, int32_t num_steps, rlo_launch_fn fn, void *payload) {
   const rlo__launch *launch = planned->launch;
   rlo__program *program = atomic_load_explicit(&planned->program, memory_order_acquire);
   rlo__pooled_kernel *kernel = NULL;
   RLO_TRY(rlo__program_take_kernel(program, &kernel));
-  rlo_status status = set_arguments(launch, planned->id, target, kernel);
+  rlo_status status = set_arguments(launch, planned->id, operands, kernel);
   if (status == RLO_OK) {
-    /* A local variable, because a driver that fails may write to it. */
-    cl_event event = NULL;
-    const bool is_wanted = target->out_event != NULL || rlo__command_log_is_open();
-    status = RLO_CL(clEnqueueNDRangeKernel, target->queue, kernel->kernel,
-                    (cl_uint)launch->work_dim, NULL, launch->global_size, launch->local_size,
-                    target->num_wait, target->wait_list, is_wanted ? &event : NULL);
-    if (status == RLO_OK && is_wanted) {
-      rlo__command_log_add(event);
-      if (target->out_event != NULL) {
-        *target->out_event = event;
-      } else {
-        clReleaseEvent(event);
-      }
-    }
+    const rlo_launch ready = {.struct_size = sizeof ready,
+                              .kernel = kernel->kernel,
+                              .work_dim = (cl_uint)launch->work_dim,
+                              .global_size = launch->global_size,
+                              .local_size = launch->local_size,
+                              .step = step,
+                              .num_steps = num_steps};
+    status = fn(payload, &ready);
   }
   rlo__program_give_kernel(program, kernel);
-  if (status == RLO_OK) {
-    atomic_fetch_add_explicit(&planned->context->launches, 1, memory_order_relaxed);
-  }
   return status;
+}
+
+rlo_status rlo__launch_enqueue(void *payload, const rlo_launch *launch) {
+  rlo__submission *to = payload;
+  const bool is_last = launch->step + 1 == launch->num_steps;
+  const bool is_wanted = !is_last || to->out_event != NULL || rlo__command_log_is_open();
+  const cl_event before = to->last;
+  to->last = NULL;
+  /* A local variable, because a driver that fails may write to it. */
+  cl_event event = NULL;
+  rlo_status status =
+      RLO_CL(clEnqueueNDRangeKernel, to->queue, launch->kernel, launch->work_dim, NULL,
+             launch->global_size, launch->local_size, before != NULL ? 1 : to->num_wait,
+             before != NULL ? &before : to->wait_list, is_wanted ? &event : NULL);
+  if (before != NULL) {
+    clReleaseEvent(before);
+  }
+  RLO_TRY(status);
+  atomic_fetch_add_explicit(&to->context->launches, 1, memory_order_relaxed);
+  if (is_wanted) {
+    rlo__command_log_add(event);
+  }
+  if (!is_last) {
+    to->last = event;
+  } else if (to->out_event != NULL) {
+    *to->out_event = event;
+  } else if (is_wanted) {
+    clReleaseEvent(event);
+  }
+  return RLO_OK;
 }

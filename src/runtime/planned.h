@@ -2,19 +2,25 @@
 #ifndef RLO_RUNTIME_PLANNED_H
 #define RLO_RUNTIME_PLANNED_H
 
-#include "runtime/context.h"
+#include "runtime/operand.h"
 
-/** The queue, the memories and the events of one enqueue. The memories are
- *  borrowed and may be NULL where the launch reads or writes no bytes. */
-typedef struct rlo__launch_target {
+/** The memories of one launch, borrowed: none where it reads or writes no bytes. */
+typedef struct rlo__launch_operands {
+  const rlo__operand *src, *dst, *indices;
+} rlo__launch_operands;
+
+/** The queue and the events of one enqueue. */
+typedef struct rlo__submission {
+  /** Counts the launches. */
+  rlo_context *context;
   cl_command_queue queue;
-  cl_mem src, dst, indices;
-  int64_t src_offset_bytes, dst_offset_bytes, index_offset_bytes;
   cl_uint num_wait;
   const cl_event *wait_list;
-  /** NULL: no event is created. */
+  /** NULL: no event is created. Unchanged on failure. */
   cl_event *out_event;
-} rlo__launch_target;
+  /** The event of the step before, owned; NULL before the first and after the last. */
+  cl_event last;
+} rlo__submission;
 
 /** The conditions for which a launch of a problem is planned: numbers, which
  * begin the key of what was planned. */
@@ -91,9 +97,17 @@ void rlo__planned_release(rlo__planned *planned);
 RLO_NODISCARD rlo_status rlo__planned_build(rlo__planned *planned, rlo__build_priority priority,
                                             rlo__planned **out_ready);
 
-/** Enqueues the kernel of a launch that is built. The caller has checked the
- *  target. On failure *out_event is unchanged. Threads: safe. */
-RLO_NODISCARD rlo_status rlo__planned_enqueue(rlo__planned *planned,
-                                              const rlo__launch_target *target);
+/**
+ * Calls a function with the kernel of a launch that is built, whose arguments are set.
+ * @param operands  checked by the caller.
+ * @param step      number `step` of `num_steps`.
+ * @return the function's status; RLO_OUT_OF_MEMORY; RLO_DEVICE. Threads: safe.
+ */
+RLO_NODISCARD rlo_status rlo__planned_launch(rlo__planned *planned,
+                                             const rlo__launch_operands *operands, int32_t step,
+                                             int32_t num_steps, rlo_launch_fn fn, void *payload);
+
+/** The function that enqueues. @param payload  an rlo__submission. */
+RLO_NODISCARD rlo_status rlo__launch_enqueue(void *payload, const rlo_launch *launch);
 
 #endif

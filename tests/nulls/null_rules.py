@@ -86,6 +86,8 @@ ELSEWHERE = {
     "enqueue.src": "tests/device/test_operand.c, and the next three rows",
     "enqueue.dst": "",
     "enqueue.wait_list": "",
+    "command_buffer_record.out_sync_point": "tests/device/test_launches.c",
+    "command_buffer_record.wait_list": "",
     "enqueue_operands.wait_list": "",
     "enqueue.out_event": "each test of an enqueue",
     "job_wait.out_has_ended": "each test of a job",
