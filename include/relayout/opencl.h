@@ -521,8 +521,9 @@ struct _cl_command_buffer_khr;
  * @param buffer     a cl_command_buffer_khr that is being recorded, borrowed. What it
  *                   keeps is the driver's own; plan and context may be released before it.
  * @param num_wait, wait_list  0 and NULL, or that many sync points of the buffer.
- * @param out_sync_point  may be NULL. Of the last step; of a barrier for a problem without
- *                   points. Unchanged on failure, after which the buffer is of no use.
+ * @param out_sync_point  may be NULL. Of the last step; 0 for a problem without points, for
+ *                   which nothing is recorded. Unchanged on failure, after which the buffer
+ *                   is of no use.
  * @return as rlo_enqueue_operands; RLO_UNSUPPORTED if the driver lacks the extension.
  * Threads: safe, as long as one thread records a buffer.
  */

@@ -233,19 +233,13 @@ rlo_status rlo_command_buffer_record(rlo_plan *plan, const rlo_operands *operand
   RLO_TRY(read_operands(operands, &known));
   RLO_TRY(check_wait_count(num_wait, wait_list, "sync points"));
   recording to = {.buffer = buffer, .num_wait = num_wait, .wait_list = wait_list};
-  clCommandBarrierWithWaitListKHR_fn barrier = NULL;
   *(void **)&to.command = rlo__context_find_function(plan->context, "clCommandNDRangeKernelKHR");
-  *(void **)&barrier = rlo__context_find_function(plan->context, "clCommandBarrierWithWaitListKHR");
-  if (to.command == NULL || barrier == NULL) {
+  if (to.command == NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the device (%s) has no command buffers (cl_khr_command_buffer)",
                     plan->context->device_name);
   }
   RLO_TRY(for_each_launch(plan, &known, record_launch, &to));
-  if (plan->num_steps == 0) {
-    RLO_TRY(rlo__cl_error_check("clCommandBarrierWithWaitListKHR",
-                                barrier(buffer, NULL, num_wait, wait_list, &to.last, NULL)));
-  }
   if (out_sync_point != NULL) {
     *out_sync_point = to.last;
   }

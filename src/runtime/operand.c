@@ -31,6 +31,14 @@ static rlo_status query(cl_mem memory, memory_facts *out_facts) {
   return RLO_OK;
 }
 
+/** Returns whether a memory object can be asked. Intel's runtime names objects of its own
+ *  as the parents of buffers over shared virtual memory, which cannot; the addresses of such
+ *  buffers tell where they are. */
+static bool is_known(cl_mem memory) {
+  cl_mem_object_type type = 0;
+  return clGetMemObjectInfo(memory, CL_MEM_TYPE, sizeof type, &type, NULL) == CL_SUCCESS;
+}
+
 static rlo_status check_range(const rlo__operand_need *need, int64_t offset_bytes,
                               size_t buffer_bytes) {
   const char *side = side_names[need->side];
@@ -42,7 +50,7 @@ static rlo_status check_range(const rlo__operand_need *need, int64_t offset_byte
   if ((uint64_t)offset_bytes > buffer_bytes ||
       buffer_bytes - (uint64_t)offset_bytes < (uint64_t)need->bytes) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the %s needs %lld bytes from offset %lld on; its buffer "
+                    "the %s needs %lld bytes from offset %lld on; its memory "
                     "has %zu",
                     side, (long long)need->bytes, (long long)offset_bytes, buffer_bytes);
   }
@@ -159,7 +167,7 @@ rlo_status rlo__operand_resolve(const rlo_context *context, const rlo__operand_n
   memory_facts root = own;
   operand->root = operand->memory;
   operand->begin_bytes = operand->offset_bytes;
-  if (own.parent != NULL) {
+  if (own.parent != NULL && is_known(own.parent)) {
     size_t origin_bytes = 0;
     RLO_TRY(RLO_CL(clGetMemObjectInfo, operand->memory, CL_MEM_OFFSET, sizeof origin_bytes,
                    &origin_bytes, NULL));

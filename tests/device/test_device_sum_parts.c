@@ -175,7 +175,7 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
                  "it");
   o.scratch_offset_bytes = m.bytes - 32;
   expect_refusal(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL), RLO_OUT_OF_RANGE,
-                 "the scratch needs 40 bytes from offset 73696 on; its buffer has 73728");
+                 "the scratch needs 40 bytes from offset 73696 on; its memory has 73728");
   o.scratch_offset_bytes = 50004;
   expect_refusal(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL), RLO_INVALID_ARGUMENT,
                  "the scratch offset of 50004 bytes is not a multiple of the "

@@ -175,7 +175,7 @@ RLO_TEST(test_operand__offsets_and_sizes) {
   a.dst_offset = 788;
   expect_refused(&a, RLO_OUT_OF_RANGE, "the destination needs 240 bytes");
   a.dst_offset = 1028;
-  expect_refused(&a, RLO_OUT_OF_RANGE, "its buffer has 1024");
+  expect_refused(&a, RLO_OUT_OF_RANGE, "its memory has 1024");
   a.dst_offset = INT64_MAX - 3;
   expect_refused(&a, RLO_OUT_OF_RANGE, "9223372036854775804");
   a.dst_offset = INT64_MIN;
@@ -246,7 +246,7 @@ RLO_TEST(test_operand__overlap_through_sub_buffers) {
   a = good_attempt();
   a.src = low; /* 1024 bytes only, whatever its parent has */
   a.src_offset = 1024 - BYTES + 4;
-  expect_refused(&a, RLO_OUT_OF_RANGE, "its buffer has 1024");
+  expect_refused(&a, RLO_OUT_OF_RANGE, "its memory has 1024");
   clReleaseMemObject(low);
   clReleaseMemObject(middle);
   clReleaseMemObject(high);

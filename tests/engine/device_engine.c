@@ -48,7 +48,7 @@ RLO_TEST(test_engine__wrapped_buffers) {
   expect_refusal(rlo_tensor_wrap_buffer(engine, &shape, buffer, BYTES - 64, NULL, count_release,
                                         &released, &x),
                  RLO_OUT_OF_RANGE,
-                 "the source needs 96 bytes from offset 4032 on; its buffer "
+                 "the source needs 96 bytes from offset 4032 on; its memory "
                  "has 4096");
   ck_assert_int_eq(
       rlo_tensor_wrap_buffer(engine, &shape, buffer, 2, NULL, count_release, &released, &x),
