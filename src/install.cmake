@@ -72,9 +72,15 @@ file(
   OUTPUT "${PROJECT_BINARY_DIR}/generated/relayoutConfig.cmake"
   CONTENT
     [[include(CMakeFindDependencyMacro)
-find_dependency(OpenCL)
 @static_dependencies@
 include("${CMAKE_CURRENT_LIST_DIR}/relayoutTargets.cmake")
+# The headers that relayout/opencl.h includes.
+find_package(OpenCL QUIET)
+if(OpenCL_INCLUDE_DIR)
+  set_property(
+    TARGET relayout::relayout APPEND
+    PROPERTY INTERFACE_INCLUDE_DIRECTORIES "${OpenCL_INCLUDE_DIR}")
+endif()
 set(relayout_mpi_targets "${CMAKE_CURRENT_LIST_DIR}/relayoutMpiTargets.cmake")
 if("mpi" IN_LIST relayout_FIND_COMPONENTS AND EXISTS "${relayout_mpi_targets}")
   find_dependency(MPI COMPONENTS C)
@@ -147,7 +153,7 @@ Libs.private: @libs_private@
     COMPONENT dev)
 endfunction()
 
-rlo_install_pc(relayout "${PROJECT_DESCRIPTION}" OpenCL "" "-pthread -lm")
+rlo_install_pc(relayout "${PROJECT_DESCRIPTION}" "" "" "-pthread -lm -ldl")
 if(TARGET relayout_mpi)
   rlo_install_pc(
     relayout-mpi "Redistributions over the ranks of MPI for relayout"

@@ -27,12 +27,35 @@ RLO_BEGIN_DECLS
  * wait for the device. In a child of fork the library is unusable if the parent
  * has used it.
  *
+ * OpenCL is loaded when it is first needed (rlo_opencl_load). A program that calls its
+ * functions links its loader, which need not be the one that this library finds: handles
+ * of one work with the other.
+ *
  * A context stores compiled programs on disk for later processes
  * (rlo_context_options.cache_dir). With PoCL it stores only those built by
  * rlo_plan_prepare, the first time that they are built in a process, and while
- * the process has no other rlo_context on PoCL. The number of these contexts
- * and the hashes of the programs built are the only state outside of contexts.
+ * the process has no other rlo_context on PoCL. The number of these contexts,
+ * the hashes of the programs built and OpenCL's functions are the only state
+ * outside of contexts.
  */
+
+/** Returns the address of an OpenCL function, or NULL if there is none of that name.
+ *  It calls nothing of this library. */
+typedef void *(*rlo_opencl_getter_fn)(void *payload, const char *name);
+
+/**
+ * Loads OpenCL, with which the library is not linked: some 50 functions of OpenCL 1.2,
+ * for the whole process. What needs them does so by itself when it is first called, and
+ * fails with RLO_NOT_FOUND and the same sentence while there is no OpenCL; what is loaded
+ * stays. So a call is needed only to pass a getter, before all others, or to ask.
+ * @param getter   NULL: functions that the program or a library that it sees has, as if
+ *                 the library were linked with it; others from the library that
+ *                 $RELAYOUT_OPENCL_LIBRARY names, else from libOpenCL.so.1.
+ * @param payload  passed to the getter.
+ * @return RLO_OK, also if it is loaded already; RLO_ALREADY_EXISTS if it is and there is a
+ *         getter; RLO_NOT_FOUND, naming what there is not. Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_opencl_load(rlo_opencl_getter_fn getter, void *payload);
 
 /** A device as `relayout devices` lists it; rlo_device_query has its numbers.
  *  Strings are truncated to fit. */
@@ -174,6 +197,8 @@ RLO_API void rlo_context_release(rlo_context *context);
 RLO_API cl_context rlo_context_cl_context(const rlo_context *context);
 RLO_API cl_device_id rlo_context_cl_device(const rlo_context *context);
 RLO_API const rlo_device_info *rlo_context_device_info(const rlo_context *context);
+/** The device's name, of which 127 bytes are kept. */
+RLO_API const char *rlo_context_device_name(const rlo_context *context);
 
 /** Counters since the creation of the context; a snapshot. Begin with
  *  RLO_CONTEXT_STATS_INIT. */

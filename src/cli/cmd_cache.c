@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "relayout/opencl.h"
+#include "relayout/service.h"
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "command.h"
 #include "display.h"
@@ -71,34 +73,48 @@ static const char *const common_pairs[][3] = {{"f32[1024,1024]", "f32[1024,1024]
                                               {"u8[8,3,224,224]", "u8[8,224,224,3]", "0,2,3,1"},
                                               {"u8[1024,1024]", "u8[1024,1024]{0,1}", NULL}};
 
-static int launch_into(const rlo__pair_run *run, rlo_plan *plan, cl_command_queue queue,
-                       cl_mem buffers[2]) {
-  rlo_context *context = run->session->context;
-  RLO__EXIT_TRY(
-      rlo__check(rlo_buffer_create(context, rlo__max(1, run->problem.src_bytes), &buffers[0])));
-  RLO__EXIT_TRY(
-      rlo__check(rlo_buffer_create(context, rlo__max(1, run->problem.dst_bytes), &buffers[1])));
-  RLO__EXIT_TRY(rlo__check(rlo_enqueue(plan, queue, buffers[0], 0, buffers[1], 0, 0, NULL, NULL)));
-  const cl_int error = clFinish(queue);
-  return error == CL_SUCCESS ? RLO__EXIT_OK
-                             : rlo__fail("clFinish failed with OpenCL error %d", (int)error);
+/* What a launch needs. */
+typedef struct launch_ends {
+  rlo_service *service;
+  void *memory[2];
+  rlo_storage *storages[2];
+} launch_ends;
+
+static void release_ends(launch_ends *ends) {
+  for (int side = 0; side < 2; ++side) {
+    rlo_storage_release(ends->storages[side]);
+    rlo__free(ends->memory[side]);
+  }
+  rlo_service_release(ends->service);
+}
+
+static int launch_with(const rlo__pair_run *run, launch_ends *ends) {
+  const int64_t bytes[2] = {rlo__max(1, run->problem.src_bytes),
+                            rlo__max(1, run->problem.dst_bytes)};
+  for (int side = 0; side < 2; ++side) {
+    ends->memory[side] = rlo__alloc((size_t)bytes[side]);
+    if (ends->memory[side] == NULL) {
+      return rlo__fail_last();
+    }
+    RLO__EXIT_TRY(rlo__check(
+        rlo_storage_from_memory(ends->memory[side], bytes[side], &ends->storages[side])));
+  }
+  rlo_job *job = NULL;
+  RLO__EXIT_TRY(rlo__check(rlo_service_create(&run->session->context, 1, NULL, &ends->service)));
+  RLO__EXIT_TRY(rlo__check(rlo_service_submit(ends->service, &run->problem, ends->storages[0],
+                                              ends->storages[1], NULL, &job)));
+  rlo_status status = rlo_job_wait(job, -1, NULL);
+  status = status == RLO_OK ? rlo_job_result(job) : status;
+  rlo_job_release(job);
+  return rlo__check(status);
 }
 
 /* Some drivers compile a part at the first launch only, and keep that in a
  * directory of their own. */
-static int launch(const rlo__pair_run *run, rlo_plan *plan) {
-  rlo_context *context = run->session->context;
-  cl_int error = CL_SUCCESS;
-  cl_mem buffers[2] = {NULL, NULL};
-  cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                                rlo_context_cl_device(context), 0, &error);
-  if (error != CL_SUCCESS) {
-    return rlo__fail("clCreateCommandQueue failed with OpenCL error %d", (int)error);
-  }
-  const int code = launch_into(run, plan, queue, buffers);
-  rlo_buffer_release(context, buffers[1]);
-  rlo_buffer_release(context, buffers[0]);
-  clReleaseCommandQueue(queue);
+static int launch(const rlo__pair_run *run) {
+  launch_ends ends = {0};
+  const int code = launch_with(run, &ends);
+  release_ends(&ends);
   return code;
 }
 
@@ -119,9 +135,9 @@ static int warm_plan(rlo__pair_run *run, rlo_plan *plan, const rlo_context_stats
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   RLO__EXIT_TRY(rlo__check(rlo_plan_prepare(plan)));
-  RLO__EXIT_TRY(launch(run, plan));
   RLO__EXIT_TRY(rlo__check(rlo_plan_get_info(plan, &info)));
   RLO__EXIT_TRY(rlo__check(rlo_context_get_stats(run->session->context, &after)));
+  RLO__EXIT_TRY(launch(run));
   print_warmed(run, info.family, before, &after);
   return RLO__EXIT_OK;
 }

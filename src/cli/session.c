@@ -50,14 +50,8 @@ int rlo__session_init(const rlo__device_ref *device_ref, rlo__session *out_sessi
   options.cache_dir = rlo__cache_dir();
   RLO__EXIT_TRY(
       rlo__check(rlo_context_create_default(device_number, &options, &out_session->context)));
+  out_session->device_name = rlo_context_device_name(out_session->context);
   load_wisdom(out_session);
-  if (clGetDeviceInfo(rlo_context_cl_device(out_session->context), CL_DEVICE_NAME,
-                      sizeof(out_session->device_name), out_session->device_name,
-                      NULL) != CL_SUCCESS) {
-    /* The name is too long. It is printed only. */
-    snprintf(out_session->device_name, sizeof(out_session->device_name), "%s",
-             "device with a long name");
-  }
   return RLO__EXIT_OK;
 }
 

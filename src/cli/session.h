@@ -26,7 +26,8 @@ const char *rlo__wisdom_path(void);
 /** A device. Used by one thread. */
 typedef struct rlo__session {
   rlo_context *context;
-  char device_name[128];
+  /** Borrowed from the context. */
+  const char *device_name;
   /** Records of the wisdom file that the context loaded. */
   int32_t num_taken;
   /** Those of another device, driver or table of kernels. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/cl_error.h"
 
+#include <CL/cl_ext.h>
+
 // clang-format off
 /* The codes of OpenCL 1.2 and later, and those of the loader. By number,
  * because the 1.2 headers do not name the later ones. */
@@ -87,6 +89,9 @@ const char *rlo__cl_error_name(cl_int code) {
 rlo_status rlo__cl_error_check(const char *cl_call, cl_int code) {
   if (code == CL_SUCCESS) {
     return RLO_OK;
+  }
+  if (code == CL_PLATFORM_NOT_FOUND_KHR) {
+    RLO_TRY(rlo_opencl_load(NULL, NULL));
   }
   bool is_memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
                    code == CL_OUT_OF_HOST_MEMORY;

@@ -12,7 +12,8 @@ const char *rlo__cl_error_name(cl_int code);
 /**
  * Converts the result of an OpenCL call into a status: RLO_OK for CL_SUCCESS;
  * RLO_OUT_OF_MEMORY for the three codes by which drivers report, at any call
- * and often late, that memory ran out; RLO_DEVICE for every other code.
+ * and often late, that memory ran out; RLO_NOT_FOUND where there is no OpenCL;
+ * RLO_DEVICE for every other code.
  * @param cl_call  static.
  */
 RLO_NODISCARD rlo_status rlo__cl_error_check(const char *cl_call, cl_int code);

@@ -320,6 +320,10 @@ const rlo_device_info *rlo_context_device_info(const rlo_context *context) {
   return context != NULL ? &context->device_info : NULL;
 }
 
+const char *rlo_context_device_name(const rlo_context *context) {
+  return context != NULL ? context->device_name : NULL;
+}
+
 rlo_status rlo_context_get_stats(const rlo_context *context, rlo_context_stats *out_stats) {
   RLO_REQUIRE(context, out_stats);
   rlo_context_stats stats = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <CL/cl_ext.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,8 +139,9 @@ static rlo_status fail_empty(const cl_platform_id *platforms, cl_uint count) {
 static rlo_status list_devices(rlo_device_entry **out_entries, int32_t *out_count) {
   cl_platform_id platforms[MAX_PLATFORMS];
   cl_uint num_platforms = 0;
+  RLO_TRY(rlo_opencl_load(NULL, NULL));
   cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &num_platforms);
-  if (code == -1001 || (code == CL_SUCCESS && num_platforms == 0)) {
+  if (code == CL_PLATFORM_NOT_FOUND_KHR || (code == CL_SUCCESS && num_platforms == 0)) {
     return rlo__status_fail_cl(RLO_NOT_FOUND, "clGetPlatformIDs", code,
                                "no OpenCL platform was found: install a driver, such as "
                                "pocl-opencl-icd for the CPU or the one of your GPU's vendor");

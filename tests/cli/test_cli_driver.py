@@ -75,6 +75,22 @@ class NoPlatform(DriverCase):
         self.assertEqual(self.read("small.npy"), self.read("out.npy"))
 
 
+class NoLoader(NoPlatform):
+    ENV = {"RELAYOUT_OPENCL_LIBRARY": "libnone.so"}
+
+    def test_the_library_is_named(self):
+        self.fails(1, ["no OpenCL here: libnone.so: cannot open", "install"],
+                   "devices", env=self.ENV)
+
+
+class NoneOfItsFunctions(NoPlatform):
+    ENV = {"RELAYOUT_OPENCL_LIBRARY": "libm.so.6"}
+
+    def test_a_function_is_named(self):
+        self.fails(1, "libm.so.6 has no clGetPlatformIDs", "devices",
+                   env=self.ENV)
+
+
 class DyingDriver(DriverCase):
     def setUp(self):
         super().setUp()

@@ -57,6 +57,16 @@ if command -v pkg-config >/dev/null; then
   fi
 fi
 
+# Nothing needs OpenCL's loader, nor does a program that does not call it.
+for file in "$work/moved"/lib*/librelayout*.so "$work/moved"/lib*/*/librelayout*.so \
+  "$work/moved/bin/relayout" "$work/by_cmake/consumer" "$work/by_pkg_config"; do
+  [ -e "$file" ] || continue
+  if { ldd "$file" && nm -D -u "$file"; } | grep 'libOpenCL\| cl[A-Z]'; then
+    echo "$file needs OpenCL's loader: src/runtime/opencl.c has what is called"
+    exit 1
+  fi
+done
+
 # The commands find their libraries by themselves.
 "$work/moved/bin/relayout" help >/dev/null
 if [ -x "$work/moved/bin/relayout-mpi" ]; then

@@ -89,6 +89,7 @@ ELSEWHERE = {
     "command_buffer_record.out_sync_point": "tests/device/test_launches.c",
     "command_buffer_record.wait_list": "",
     "enqueue_operands.wait_list": "",
+    "opencl_load": "tests/device/test_no_platform.c",
     "enqueue.out_event": "each test of an enqueue",
     "job_wait.out_has_ended": "each test of a job",
     "proto_format_program.options": "tests/unit/test_proto_tree.c",
