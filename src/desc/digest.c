@@ -29,6 +29,150 @@ static inline void add(rlo_digest *sum, rlo_digest other) {
   sum->high += other.high + (uint64_t)(sum->low < other.low);
 }
 
+/* -------------------------------------------------------------------- words */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* The words that are mixed at a time, in vectors where the processor has wide ones. */
+enum { BLOCK = 16, NUM_BLOCKS = 8 };
+
+/* Sums, one for each place in a block: of the upper halves of mixed words, and of either
+ * half of the lower ones, which have no carry in a window. */
+typedef struct lanes {
+  uint64_t high[BLOCK], middle[BLOCK], low[BLOCK];
+} lanes;
+
+/* Words of equal distance in memory and in their places, by PLACE_STEP and PLACE_BEGIN:
+ * the bits of some bytes that are in a mask. */
+typedef struct words {
+  const uint8_t *bytes;
+  int64_t stride, count;
+  uint64_t b, step, mask;
+} words;
+
+/* Reads a word by a type of its own, of which compilers can make vectors. */
+INLINE uint64_t word_at(const uint8_t *bytes, size_t width) {
+  uint16_t two;
+  uint32_t four;
+  uint64_t eight;
+  switch (width) {
+    case 1:
+      return *bytes;
+    case 2:
+      memcpy(&two, bytes, sizeof(two));
+      return two;
+    case 4:
+      memcpy(&four, bytes, sizeof(four));
+      return four;
+    default:
+      memcpy(&eight, bytes, sizeof(eight));
+      return eight;
+  }
+}
+
+INLINE uint64_t value_at(const words *r, int n, size_t width, bool is_pred) {
+  const uint64_t x = word_at(r->bytes + n * r->stride, width);
+  return is_pred ? x != 0 : x & r->mask;
+}
+
+INLINE void add_mixed(lanes *sums, int n, uint64_t x, uint64_t b) {
+  const rlo_digest d = mix(x, b);
+  sums->high[n] += d.high;
+  sums->middle[n] += d.low >> 32;
+  sums->low[n] += d.low & UINT32_MAX;
+}
+
+/* The hot loops. Compilers make vectors of them since their counts are constant. */
+INLINE void load_block(uint64_t *out, const words *r, size_t width, bool is_pred) {
+  for (int n = 0; n < BLOCK; ++n) {
+    out[n] = value_at(r, n, width, is_pred);
+  }
+}
+
+INLINE void add_block(lanes *sums, const uint64_t *x, uint64_t b, uint64_t step) {
+  for (int n = 0; n < BLOCK; ++n) {
+    add_mixed(sums, n, x[n], b + (uint64_t)n * step);
+  }
+}
+
+/* Several blocks are read before they are mixed: a vector that is read of words that
+ * were just written one by one waits for them. */
+INLINE void add_blocks(lanes *sums, words r, size_t width, bool is_pred) {
+  uint64_t x[NUM_BLOCKS * BLOCK];
+  while (r.count >= BLOCK) {
+    const int64_t blocks = rlo__min(r.count / BLOCK, NUM_BLOCKS);
+    for (int64_t k = 0; k < blocks; ++k) {
+      load_block(x + k * BLOCK, &r, width, is_pred);
+      r.bytes += BLOCK * r.stride;
+    }
+    for (int64_t k = 0; k < blocks; ++k) {
+      add_block(sums, x + k * BLOCK, r.b, r.step);
+      r.b += BLOCK * r.step;
+    }
+    r.count -= blocks * BLOCK;
+  }
+  for (int n = 0; n < r.count; ++n) {
+    add_mixed(sums, n, value_at(&r, n, width, is_pred), r.b + (uint64_t)n * r.step);
+  }
+}
+
+/* Mostly the words have no gaps between them. */
+INLINE void add_width(lanes *sums, words r, size_t width, bool is_pred) {
+  if (r.stride == (int64_t)width) {
+    r.stride = (int64_t)width;
+    add_blocks(sums, r, width, is_pred);
+  } else {
+    add_blocks(sums, r, width, is_pred);
+  }
+}
+
+INLINE void add_words(lanes *sums, words r, size_t width, bool is_pred) {
+  if (is_pred) {
+    add_width(sums, r, 1, true);
+  } else if (width == 1) {
+    add_width(sums, r, 1, false);
+  } else if (width == 2) {
+    add_width(sums, r, 2, false);
+  } else if (width == 4) {
+    add_width(sums, r, 4, false);
+  } else {
+    add_width(sums, r, 8, false);
+  }
+}
+
+typedef void (*add_words_fn)(lanes *sums, words r, size_t width, bool is_pred);
+
+static void add_words_portable(lanes *sums, words r, size_t width, bool is_pred) {
+  add_words(sums, r, width, is_pred);
+}
+
+#if defined(__x86_64__)
+
+/* Narrower vectors have no product of 64 bits, and are no faster. */
+__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))) static void add_words_avx512(
+    lanes *sums, words r, size_t width, bool is_pred) {
+  add_words(sums, r, width, is_pred);
+}
+
+static add_words_fn choose_add_words(void) {
+  return __builtin_cpu_supports("avx512dq") ? add_words_avx512 : add_words_portable;
+}
+
+#else
+
+static add_words_fn choose_add_words(void) {
+  return add_words_portable;
+}
+
+#endif
+
+static void add_lanes(rlo_digest *sum, const lanes *sums) {
+  for (int n = 0; n < BLOCK; ++n) {
+    add(sum, (rlo_digest){sums->high[n], sums->low[n]});
+    add(sum, (rlo_digest){sums->middle[n] >> 32, sums->middle[n] << 32});
+  }
+}
+
 /* ----------------------------------------------------------------- elements */
 
 /* The slots that are walked at a time. They fit into the caches, so that their
@@ -51,9 +195,11 @@ typedef struct walk {
   int64_t bits;
   int32_t value_bits;
   bool is_pred;
+  add_words_fn add_words;
   rlo_digest sum;
-  /* The window. */
+  /* The window, and the sums in it. */
   int64_t begin, end;
+  lanes sums;
   int32_t count;
   axis axes[RLO_ADDRESS_MAP_MAX_LEAVES + 1];
   /* Some slots may hold no element. */
@@ -69,23 +215,6 @@ typedef struct run {
 
 static inline void add_word(walk *w, uint64_t x, uint64_t place) {
   add(&w->sum, mix(x, place * PLACE_STEP + PLACE_BEGIN));
-}
-
-/* The hot loop, compiled for each width: the word of an element is the lowest bits,
- * by a mask, of its first bytes. */
-static inline void add_words(walk *w, run r, size_t width) {
-  const uint64_t mask = UINT64_MAX >> (64 - w->value_bits);
-  const uint8_t *bytes = w->bytes + (r.slot - w->first_slot) * (w->bits / 8);
-  rlo_digest sum = RLO_DIGEST_INIT;
-  uint64_t b = r.index * PLACE_STEP + PLACE_BEGIN;
-  for (int64_t n = 0; n < r.count; ++n) {
-    uint64_t x = 0;
-    memcpy(&x, bytes, width);
-    add(&sum, mix(x & mask, b));
-    bytes += r.stride * (w->bits / 8);
-    b += r.step * PLACE_STEP;
-  }
-  add(&w->sum, sum);
 }
 
 /* Reads at most 64 bits that begin at any bit. */
@@ -114,17 +243,29 @@ static void add_bits(walk *w, run r) {
   }
 }
 
+/* Adds elements of whole bytes; those of 128 bits have two words. */
+static void add_bytes(walk *w, run r) {
+  const int64_t bytes = w->bits / 8;
+  const int32_t bits = w->value_bits;
+  const uint64_t num_words = bits > 64 ? 2 : 1;
+  const size_t width = bits <= 8 ? 1 : bits <= 64 ? (size_t)bits / 8 : 8;
+  words one = {.bytes = w->bytes + (r.slot - w->first_slot) * bytes,
+               .stride = r.stride * bytes,
+               .count = r.count,
+               .step = num_words * r.step * PLACE_STEP,
+               .mask = UINT64_MAX >> (64 - rlo__min(bits, 64))};
+  for (uint64_t k = 0; k < num_words; ++k) {
+    one.b = (num_words * r.index + k) * PLACE_STEP + PLACE_BEGIN;
+    w->add_words(&w->sums, one, width, w->is_pred);
+    one.bytes += width;
+  }
+}
+
 static void add_run(walk *w, run r) {
-  if (w->bits % 8 != 0 || w->is_pred || w->value_bits > 64) {
+  if (w->bits % 8 != 0 || (w->is_pred && w->bits > 8)) {
     add_bits(w, r);
-  } else if (w->value_bits <= 8) {
-    add_words(w, r, 1);
-  } else if (w->value_bits == 16) {
-    add_words(w, r, 2);
-  } else if (w->value_bits == 32) {
-    add_words(w, r, 4);
   } else {
-    add_words(w, r, 8);
+    add_bytes(w, r);
   }
 }
 
@@ -164,6 +305,7 @@ static int64_t find_end(const walk *w, const axis *a, int64_t slot, int64_t firs
 /* Adds the elements of the window that axis k and those after it reach from a slot. */
 static void visit(walk *w, int32_t k, int64_t slot, uint64_t index) {
   const axis *a = &w->axes[k];
+  const bool is_padded = w->is_padded;
   int64_t first = 0;
   int64_t end = a->extent;
   if (a->stride > 0) {
@@ -172,15 +314,18 @@ static void visit(walk *w, int32_t k, int64_t slot, uint64_t index) {
   } else if (slot + a->span < w->begin || slot >= w->end) {
     return;
   }
+  /* If the last of all of them is an element, none is padding. */
+  w->is_padded = first < end && !is_element(w, slot + (end - 1) * a->stride + a->span);
   end = find_end(w, a, slot, first, end);
   if (k + 1 == w->count) {
     add_run(w, (run){slot + first * a->stride, a->stride, end - first,
                      index + (uint64_t)first * a->step, a->step});
-    return;
+    end = 0;
   }
   for (int64_t n = first; n < end; ++n) {
     visit(w, k + 1, slot + n * a->stride, index + (uint64_t)n * a->step);
   }
+  w->is_padded = is_padded;
 }
 
 /* Makes the axis of a leaf. Where its position 1 holds no element, only 0 does. */
@@ -222,8 +367,8 @@ static void make_axes(walk *w, const rlo_shape *shape, int64_t *slot, uint64_t *
 }
 
 /* Adds slot by slot: where dimensions are combined, no leaf has a step of its own. */
-static void add_by_slots(walk *w, const rlo_shape *shape, int64_t end) {
-  for (int64_t slot = w->first_slot; slot < end; ++slot) {
+static void add_by_slots(walk *w, const rlo_shape *shape) {
+  for (int64_t slot = w->begin; slot < w->end; ++slot) {
     int64_t index[RLO_MAX_RANK];
     if (rlo__address_index(&w->map, slot, index)) {
       add_run(w, (run){slot, 1, 1, number_of(shape, index), 0});
@@ -242,18 +387,29 @@ static bool combines(const rlo_address_map *map) {
 static void add_slots(walk *w, const rlo_shape *shape, int64_t end) {
   int64_t slot = w->map.offset;
   uint64_t index = 0;
-  if (combines(&w->map)) {
-    add_by_slots(w, shape, end);
-    return;
+  const bool has_axes = !combines(&w->map);
+  if (has_axes) {
+    make_axes(w, shape, &slot, &index);
   }
-  make_axes(w, shape, &slot, &index);
   for (w->begin = w->first_slot; w->begin < end; w->begin = w->end) {
     w->end = rlo__min(end, w->begin + WINDOW_SLOTS);
-    visit(w, 0, slot, index);
+    w->sums = (lanes){{0}, {0}, {0}};
+    if (has_axes) {
+      visit(w, 0, slot, index);
+    } else {
+      add_by_slots(w, shape);
+    }
+    add_lanes(&w->sum, &w->sums);
   }
 }
 
 /* ------------------------------------------------------------------- public */
+
+/* Finds the slot that begins with a byte; false if none does. */
+static bool find_slot(int64_t byte, int64_t bits, int64_t *out_slot) {
+  *out_slot = byte / bits * 8 + byte % bits * 8 / bits;
+  return byte >= 0 && byte % bits * 8 % bits == 0;
+}
 
 rlo_status rlo_digest_add(const rlo_shape *shape, int64_t offset_bytes, const void *bytes,
                           int64_t num_bytes, rlo_digest *sum) {
@@ -263,24 +419,26 @@ rlo_status rlo_digest_add(const rlo_shape *shape, int64_t offset_bytes, const vo
   RLO_TRY(rlo_shape_measure(shape, &extent));
   const int64_t bits = extent.element_bits;
   const int64_t left = extent.physical_bytes - rlo__max(0, offset_bytes);
-  if (offset_bytes < 0 || num_bytes < 0 || offset_bytes % bits != 0 ||
-      (num_bytes != left && (num_bytes > left || num_bytes % bits != 0))) {
+  int64_t first = 0;
+  int64_t count = 0;
+  if (!find_slot(offset_bytes, bits, &first) || num_bytes > left ||
+      (!find_slot(num_bytes, bits, &count) && (num_bytes < 0 || num_bytes < left))) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "%lld bytes from byte %lld are no part of the array's %lld: one begins, and "
-                    "ends unless the array does, at a multiple of %lld bytes",
+                    "ends unless the array does, between elements of %lld bits",
                     (long long)num_bytes, (long long)offset_bytes, (long long)extent.physical_bytes,
                     (long long)bits);
   }
   walk w = {.bytes = bytes,
-            .first_slot = offset_bytes / bits * 8,
+            .first_slot = first,
             .bits = bits,
             .value_bits = rlo_dtype_value_bits(shape->dtype),
-            .is_pred = shape->dtype == RLO_DTYPE_PRED};
-  const int64_t end = rlo__ceil_div(offset_bytes + num_bytes, bits) * 8;
+            .is_pred = shape->dtype == RLO_DTYPE_PRED,
+            .add_words = choose_add_words()};
   RLO_TRY(rlo__address_make(shape, &w.map));
   w.is_padded = w.map.is_dense && extent.slots > extent.elements;
   if (extent.elements > 0) {
-    add_slots(&w, shape, rlo__min(end, extent.slots));
+    add_slots(&w, shape, num_bytes < left ? first + count : extent.slots);
   }
   add(sum, w.sum);
   return RLO_OK;
