@@ -60,10 +60,10 @@ typedef struct rlo_digest {
  * together, each once, are the array. The whole is one part: offset 0 and the
  * physical bytes.
  *
- * Takes about a microsecond beside the time for the elements, of which a core adds a
- * thousand million a second with AVX-512 and 400 million without: a part is better not
- * smaller than some KiB. Packed elements, and layouts with combined dimensions (`*` in a
- * tile), take up to ten times as long.
+ * A core adds a billion elements a second with AVX-512, and 400 million without; each
+ * call takes about a microsecond more, so a part should have some KiB at least. Packed
+ * elements, and layouts with combined dimensions (`*` in a tile), take up to ten times
+ * as long.
  *
  * @param offset_bytes  where the part begins in the array's physical bytes, with an
  *                      element.
