@@ -52,10 +52,14 @@ typedef struct rlo_storage_traits {
    * beside a job's budget, unless its memory is aligned. Ignored by other
    * storages. */
   bool is_direct;
+  /** Of a source: each byte is read once at most, none after one that lies behind
+   *  it, and by one thread at a time, as from a pipe. A job that would go back is
+   *  refused with RLO_UNSUPPORTED. */
+  bool is_forward;
 } rlo_storage_traits;
 
 #define RLO_STORAGE_TRAITS_INIT \
-  { sizeof(rlo_storage_traits), 0, 0, 0, 0, 0, false, false }
+  { sizeof(rlo_storage_traits), 0, 0, 0, 0, 0, false, false, false }
 
 /**
  * The functions of a storage of the user's. Begin with RLO_STORAGE_OPS_INIT.

@@ -54,6 +54,9 @@ typedef struct search {
   /** The box can be cut; a plan is cut less than it should be because parts
    *  would have shared bytes. */
   bool can_cut, has_shrunk;
+  /** The source is read from its first byte to its last one: boxes are parts of
+   *  the axis of its longest steps. */
+  bool is_forward;
   double best_cost;
   rlo__piece_plan trial, best;
 } search;
@@ -153,6 +156,7 @@ static void make_atoms(search *s, freedom f) {
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
     bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
+    is_cut = is_cut && (!s->is_forward || a == s->grower.order[SRC][problem->num_axes - 1]);
     s->grower.atoms[a] =
         is_cut && s->is_free[a] ? rlo__grid_atom(&s->grid, a) : problem->extents[a];
   }
@@ -336,10 +340,10 @@ static rlo_status try_freedom(search *s, freedom f) {
   s->can_cut = s->can_cut || f == FREE_CUTS || !is_whole(s, extents);
   const bool *is_memory = s->budget->is_memory;
   /* A side in memory needs no boxes. */
-  if (is_memory[DST] || !is_memory[SRC]) {
+  if (!s->is_forward && (is_memory[DST] || !is_memory[SRC])) {
     RLO_TRY(try_side(s, RLO__SIDE_DESTINATION, atoms));
   }
-  if (!is_memory[DST]) {
+  if (s->is_forward || !is_memory[DST]) {
     RLO_TRY(try_side(s, RLO__SIDE_SOURCE, atoms));
   }
   return RLO_OK;
@@ -412,6 +416,39 @@ static rlo_status measure_destination(search *s) {
   return RLO_OK;
 }
 
+/* Checks that the smallest part along the axis of the longest steps ends, in the
+ * source, where the next one begins or before, so that boxes are read one
+ * behind the other. */
+static rlo_status check_forward(search *s) {
+  const rlo_problem *problem = s->problem;
+  const int32_t axis = s->grower.order[SRC][problem->num_axes - 1];
+  /* Memory for a moment. */
+  rlo_problem *slab = &s->best.problem;
+  int64_t min;
+  int64_t max;
+  rlo__lattice lattice;
+  *slab = s->grower.bare;
+  slab->extents[axis] = rlo__grid_atom(&s->grid, axis);
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (!rlo__problem_form_depends_on(problem, &problem->guards[g].form, axis)) {
+      slab->guards[slab->num_guards++] = problem->guards[g];
+    }
+  }
+  const int64_t bits = rlo__side_unit_bits(problem, SRC);
+  const int64_t granule = rlo__grid_wide_granule(problem, SRC, s->grid.granule_bytes[SRC]);
+  bool is_ascending = !rlo__form_has_terms(problem, &problem->src) &&
+                      problem->src.base % (rlo__mul_capped(granule, 8) / bits) == 0 &&
+                      rlo__form_range(slab, &slab->src, &min, &max);
+  slab->src.base -= is_ascending ? min : 0;
+  RLO_TRY(is_ascending ? rlo__problem_footprint(slab, SRC, &lattice) : RLO_OK);
+  const int64_t step = rlo__mul_capped(slab->src.axis[axis], slab->extents[axis]);
+  const int64_t step_bits = rlo__mul_capped(rlo__abs(step), bits);
+  is_ascending = is_ascending && rlo__lattice_hull(&lattice).run_bytes <= step_bits / 8;
+  return is_ascending ? RLO_OK
+                      : RLO_FAIL(RLO_UNSUPPORTED,
+                                 "the source can only be read forward, and the problem goes back");
+}
+
 static rlo_status search_plan(search *s, const rlo_storage_traits *src,
                               const rlo_storage_traits *dst) {
   RLO_TRY(rlo__problem_validate(s->problem));
@@ -435,6 +472,8 @@ static rlo_status search_plan(search *s, const rlo_storage_traits *src,
       is_memory[DST] ? rlo__thresholds.service_memory_run_bytes : dst->good_write_bytes;
   RLO_TRY(measure_destination(s));
   rlo__grower_init(&s->grower, s->problem);
+  s->is_forward = src->is_forward && !is_memory[SRC] && s->problem->num_axes > 0;
+  RLO_TRY(s->is_forward ? check_forward(s) : RLO_OK);
   return find_plan(s);
 }
 

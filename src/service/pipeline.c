@@ -133,6 +133,16 @@ static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
   return is_read && (pipeline->pass->journal == NULL || are_tiles_unneeded(pipeline, box));
 }
 
+/* Tells if a box is transferred next where that has an order: the box before it
+ * has gone through the stage, and each transfer begins when the last one is done. */
+static bool is_turn(rlo__pipeline *pipeline, const rlo__box *box, rlo__box_stage stage) {
+  const rlo__pass *pass = pipeline->pass;
+  const rlo__box *first = nth_box(pipeline, 0);
+  return !pass->storages[pass->plan.gathered]->traits.is_forward ||
+         ((first == box || first->stage == RLO__BOX_EMPTY || first->stage > stage) &&
+          box->works[stage].num_taken == box->works[stage].num_done);
+}
+
 static bool has_work(const rlo__box *box, rlo__box_stage stage) {
   return box->stage == stage && box->works[stage].num_taken < box->works[stage].count;
 }
@@ -141,7 +151,8 @@ static bool take_transfer(rlo__pipeline *pipeline, rlo__box_stage stage, rlo__wo
   bool is_store = stage == RLO__BOX_STORING;
   for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
-    if (has_work(box, stage) && (!is_store || is_free(pipeline, box))) {
+    if (has_work(box, stage) && is_turn(pipeline, box, stage) &&
+        (!is_store || is_free(pipeline, box))) {
       work->kind = is_store ? RLO__WORK_STORE : RLO__WORK_LOAD;
       work->box = box;
       work->number = box->works[stage].num_taken++;

@@ -199,6 +199,10 @@ bool test_job_submit(test_job *job, rlo_service *service) {
   if (status == RLO_OUT_OF_RANGE && is_about_devices()) {
     return false;
   }
+  if (status == RLO_UNSUPPORTED && strstr(rlo_error_last()->message, "goes back") != NULL) {
+    job->src.storage->traits.is_forward = false;
+    return test_job_submit(job, service);
+  }
   if (status == RLO_UNSUPPORTED) {
     bool has_granules = job->dst.granule_bytes > 1;
     bool is_shared = strstr(rlo_error_last()->message, "each other") != NULL;
@@ -317,6 +321,7 @@ void test_job_run(test_job *job, rlo_service *service, test_job_counts *counts) 
     counts->with_thousands += job->num_pieces >= 1000;
     counts->of_two_passes += job->num_passes == 2;
     const rlo_problem *problem = &job->problem.problem;
+    counts->read_forward += job->num_boxes > 1 && job->src.storage->traits.is_forward;
     if (job->num_pieces > 1) {
       counts->cut_loads += rlo_problem_loads(problem);
       counts->cut_sums += rlo_problem_is_sum(problem);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "service/storage.h"
 #include "support/expect.h"
 #include "support/sanitized.h"
 #include "support/temp_file.h"
@@ -53,6 +54,10 @@ static rlo_status watch(watched_storage *w, int64_t offset, int64_t bytes, const
 static rlo_status read_now(void *payload, int64_t offset, int64_t bytes, void *into) {
   watched_storage *w = payload;
   rlo_status status = watch(w, offset, bytes, into);
+  if (status == RLO_OK && w->storage->traits.is_forward) {
+    status = offset < w->position ? rlo_error_set(RLO_INTERNAL, "read again") : RLO_OK;
+    w->position = offset + bytes;
+  }
   if (status == RLO_OK) {
     memcpy(into, w->memory + offset, (size_t)bytes);
   }

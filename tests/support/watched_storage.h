@@ -43,6 +43,8 @@ typedef struct watched_storage {
   rlo_status failure;
   /** Without a message of its own. */
   bool fails_silently;
+  /** Reads before this fail, if the storage is one that is read forward. */
+  int64_t position;
   /** The range of memory that jobs passed. */
   atomic_uintptr_t low, high;
   atomic_int num_reserves, num_flushes;

@@ -180,6 +180,101 @@ RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
   close_measured(&dst);
 }
 
+/* ------------------------------------------------------------ read forward */
+
+/** A source that is read as a pipe is. */
+typedef struct pipe_source {
+  const uint8_t *memory;
+  int64_t position;
+  /** What is asked for behind the position, or while another thread reads. */
+  bool goes_back;
+  atomic_bool is_read;
+} pipe_source;
+
+static rlo_status read_pipe(void *payload, int64_t offset, int64_t bytes, void *into) {
+  pipe_source *p = payload;
+  if (atomic_exchange(&p->is_read, true) || offset < p->position) {
+    p->goes_back = true;
+  }
+  (void)nanosleep(&(struct timespec){0, 20000}, NULL);
+  memcpy(into, p->memory + offset, (size_t)bytes);
+  p->position = offset + bytes;
+  atomic_store(&p->is_read, false);
+  return RLO_OK;
+}
+
+static const struct {
+  const char *src, *dst, *permutation;
+  /** Of the destination's memory, used where it is; it is of functions. */
+  bool is_memory;
+  /** NULL: the job is done. */
+  const char *refusal;
+} forward[] = {
+    {"f32[512,1024]", "f32[512,1024]", "0,1", false, NULL},
+    {"f32[512,1024]", "bf16[512,1024]", "0,1", true, NULL},
+    {"f32[512,1024]", "f32[1024,512]", "1,0", false, NULL},
+    {"f32[512,1024]{0,1}", "f32[512,1024]", "0,1", true, NULL},
+    {"f32[300,700]", "f32[300,700]{1,0:T(8,128)fill(zero)}", "0,1", false, NULL},
+    {"f32[300,700]{1,0:pad(301,704)}", "f32[300,700]", "0,1", false, NULL},
+    {"u4[301,702]{1,0:E(4)}", "u8[301,702]", "0,1", false, NULL},
+    {"f32[301,701]{1,0:T(8,128)}", "f32[301,701]{1,0:T(5,7)}", "0,1", false, "goes back"},
+};
+
+RLO_TABLE_TEST(test_service__a_source_is_read_forward, forward) {
+  rlo_problem problem;
+  test_plan_lower(forward[_i].src, forward[_i].dst, forward[_i].permutation, &problem);
+  uint8_t *bytes = malloc((size_t)problem.src_bytes);
+  uint8_t *expected = calloc(2, (size_t)problem.dst_bytes);
+  uint8_t *made = expected + problem.dst_bytes;
+  for (int64_t n = 0; n < problem.src_bytes; ++n) {
+    bytes[n] = (uint8_t)((uint64_t)n * 0x9e3779b1u >> 13);
+  }
+  expect_ok(rlo_run_host(&problem, bytes, NULL, expected, 1));
+  pipe_source p = {.memory = bytes};
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  rlo_storage *src, *dst;
+  ops.read = read_pipe;
+  traits.bytes = problem.src_bytes;
+  traits.is_forward = true;
+  expect_ok(rlo_storage_create(&ops, &p, &traits, &src));
+  measured_storage m = {.memory = made};
+  ops.read = NULL;
+  ops.write = write_measured;
+  traits.bytes = problem.dst_bytes;
+  traits.is_forward = false;
+  expect_ok(forward[_i].is_memory ? rlo_storage_from_memory(made, problem.dst_bytes, &dst)
+                                  : rlo_storage_create(&ops, &m, &traits, &dst));
+  rlo_job_options options = RLO_JOB_OPTIONS_INIT;
+  options.host_memory_bytes = 256 << 10;
+  options.is_new_destination = true;
+  rlo_job *job = NULL;
+  const rlo_status status = rlo_service_submit(service, &problem, src, dst, &options, &job);
+  if (forward[_i].refusal != NULL) {
+    expect_refusal_with(status, RLO_UNSUPPORTED, forward[_i].refusal);
+  } else {
+    expect_ok(status);
+    expect_ok(rlo_job_wait(job, -1, NULL));
+    expect_ok(rlo_job_result(job));
+    rlo_job_info info = RLO_JOB_INFO_INIT;
+    expect_ok(rlo_job_get_info(job, &info));
+    ck_assert_int_gt(info.num_pieces, 1);
+    ck_assert(!p.goes_back);
+    ck_assert_mem_eq(made, expected, (size_t)problem.dst_bytes);
+    if (!forward[_i].is_memory) {
+      options.passes = 2;
+      rlo_job *two = NULL;
+      expect_refusal_with(rlo_service_submit(service, &problem, src, dst, &options, &two),
+                          RLO_UNSUPPORTED, "one pass");
+    }
+  }
+  rlo_job_release(job);
+  rlo_storage_release(src);
+  rlo_storage_release(dst);
+  free(bytes);
+  free(expected);
+}
+
 RLO_TEST(test_service__states) {
   transpose_job first, second;
   test_gate gate;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "service/storage.h"
 #include "support/expect.h"
 #include "support/random_job.h"
 #include "support/suite.h"
@@ -25,6 +26,9 @@ RLO_TEST(test_service_random__one_after_the_other) {
   rlo_service *service = transpose_service_open(3);
   for (int number = 0; number < num_problems(); ++number) {
     if (test_job_init(&job, seed, number, 0)) {
+      /* Half of them, whose problem does not go back. */
+      job.src.storage->traits.is_forward =
+          number % 2 == 0 && job.src.kind == TEST_STORAGE_FUNCTIONS;
       test_job_run(&job, service, &counts);
     }
   }
@@ -32,6 +36,7 @@ RLO_TEST(test_service_random__one_after_the_other) {
   test_job_expect_counts(&counts);
   ck_assert_int_gt(counts.jobs, num_problems() / 5);
   ck_assert_int_gt(counts.with_thousands, counts.jobs / 100);
+  ck_assert_int_gt(counts.read_forward, counts.jobs / 50);
   ck_assert_int_gt(counts.cut_loads, counts.jobs / 50);
   ck_assert_int_gt(counts.cut_sums, counts.jobs / 50);
   ck_assert_int_gt(counts.cut_additions, counts.jobs / 50);

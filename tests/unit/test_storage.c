@@ -350,7 +350,7 @@ RLO_TEST(test_storage__traits_have_defaults) {
   ck_assert(!got.is_read_only);
   rlo_storage_release(storage);
 
-  traits = (rlo_storage_traits){sizeof traits, 64, 100000, 0, 300000, 3, true, false};
+  traits = (rlo_storage_traits){sizeof traits, 64, 100000, 0, 300000, 3, true, false, false};
   expect_ok(rlo_storage_create(&user_ops, &caller, &traits, &storage));
   expect_ok(rlo_storage_get_traits(storage, &got));
   ck_assert_int_eq(got.granule_bytes, 100000);
@@ -379,15 +379,15 @@ RLO_TEST(test_storage__traits_that_are_negative) {
   static const struct {
     rlo_storage_traits traits;
     const char *message;
-  } cases[] = {{{sizeof(rlo_storage_traits), -1, 0, 0, 0, 0, false, false},
+  } cases[] = {{{sizeof(rlo_storage_traits), -1, 0, 0, 0, 0, false, false, false},
                 "bytes of the storage traits is -1; at least 0"},
-               {{sizeof(rlo_storage_traits), 1, -2, 0, 0, 0, false, false},
+               {{sizeof(rlo_storage_traits), 1, -2, 0, 0, 0, false, false, false},
                 "granule_bytes of the storage traits is -2; at least 0"},
-               {{sizeof(rlo_storage_traits), 1, 0, -3, 0, 0, false, false},
+               {{sizeof(rlo_storage_traits), 1, 0, -3, 0, 0, false, false, false},
                 "good_read_bytes of the storage traits is -3; at least 0"},
-               {{sizeof(rlo_storage_traits), 1, 0, 0, -4, 0, false, false},
+               {{sizeof(rlo_storage_traits), 1, 0, 0, -4, 0, false, false, false},
                 "good_write_bytes of the storage traits is -4; at least 0"},
-               {{sizeof(rlo_storage_traits), 1, 0, 0, 0, -5, false, false},
+               {{sizeof(rlo_storage_traits), 1, 0, 0, 0, -5, false, false, false},
                 "good_depth of the storage traits is -5; at least 0"}};
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
