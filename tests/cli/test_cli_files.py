@@ -972,17 +972,90 @@ class Weights(CliCase):
         self.assertEqual(self.read("in.safetensors"), before)
         self.assert_files("in.safetensors")
 
-    def test_with_the_package(self):
-        try:
-            import numpy
-            from safetensors.numpy import load_file, save_file
-        except ImportError:
-            self.skipTest("the packages safetensors and numpy are not there")
-        array = numpy.arange(60, dtype="<f4").reshape(3, 4, 5)
-        save_file({"x": array, "y": array[0]}, self.path("py.safetensors"))
-        self.ok("convert", "--host", "py.safetensors::x", "out.safetensors", "--perm", "2,0,1")
-        numpy.testing.assert_array_equal(load_file(self.path("out.safetensors"))["tensor"],
-                                         array.transpose(2, 0, 1))
+    def test_with_the_packages(self):
+        missing = []
+        for save in (save_numpy, save_torch, save_hub, save_flax, save_mlx):
+            path = "%s.safetensors" % save.__name__
+            try:
+                arrays, facts_of, load = save(self.path(path))
+            except ImportError as error:
+                missing.append(error.name)
+                continue
+            for name, array in arrays.items():
+                with self.subTest(save=save.__name__, name=name):
+                    facts = facts_of(array)
+                    for out in "x.bin", "x.safetensors":
+                        self.ok("convert", "--host", "%s::%s" % (path, name), out)
+                    self.assertEqual(self.read("x.bin"), facts[-1])
+                    self.assertEqual(facts_of(load(self.path("x.safetensors"))["tensor"]), facts)
+        if missing:
+            self.skipTest("packages that are not there: " + ", ".join(missing))
+
+
+# Each saves arrays with a package. They return these; a function for the type, the
+# dimensions and the bytes of one; and the function that loads a file.
+
+
+def numpy_facts(array):
+    return array.dtype.name, array.shape, array.tobytes()
+
+
+def save_numpy(path):
+    import numpy
+    from safetensors.numpy import load_file, save_file
+    arrays = {kind: numpy.arange(30).reshape(5, 3, 2).astype(kind)
+              for kind in ("bool", "i1", "u2", "f2", "i4", "u8", "f8", "c8")}
+    arrays["none"] = numpy.zeros((0, 3), "f4")
+    save_file(arrays, path, metadata={"format": "np"})
+    return arrays, numpy_facts, load_file
+
+
+def torch_facts(array):
+    import torch
+    return array.dtype, array.shape, array.reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def torch_arrays():
+    import torch
+    whole = torch.arange(256, dtype=torch.uint8)
+    return {kind: whole.clone().view(getattr(torch, kind)).reshape(4, -1) for kind in (
+        "int16", "bfloat16", "float16", "float64", "float8_e4m3fn", "float8_e5m2")}
+
+
+def save_torch(path):
+    from safetensors.torch import load_file, save_file
+    arrays = {"scalar": torch_arrays()["bfloat16"][0, 1].clone(), **torch_arrays()}
+    save_file(arrays, path, metadata={"format": "pt"})
+    return arrays, torch_facts, load_file
+
+
+def save_hub(path):
+    """A folder of shards with an index."""
+    from huggingface_hub import save_torch_state_dict
+    from safetensors.torch import load_file
+    os.mkdir(path)
+    arrays = torch_arrays()
+    save_torch_state_dict(arrays, path, max_shard_size=600)
+    return arrays, torch_facts, load_file
+
+
+def save_flax(path):
+    import jax.numpy
+    import numpy
+    from safetensors.flax import load_file, save_file
+    arrays = {kind: jax.numpy.arange(24).reshape(6, 4).astype(kind)
+              for kind in ("bfloat16", "float16", "int32")}
+    save_file(arrays, path)
+    return arrays, lambda array: numpy_facts(numpy.asarray(array)), load_file
+
+
+def save_mlx(path):
+    import mlx.core
+    import numpy
+    arrays = {kind: mlx.core.arange(24).reshape(6, 4).T.astype(getattr(mlx.core, kind))
+              for kind in ("float16", "float32", "uint8", "complex64")}
+    mlx.core.save_safetensors(path, arrays)
+    return arrays, lambda array: numpy_facts(numpy.array(array)), mlx.core.load
 
 
 if __name__ == "__main__":
