@@ -12,6 +12,8 @@ asked for. docs/python.md has a page on each of the jobs.
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _c
 from .errors import (ArgumentError, BuildError, Cancelled, DataLoss, DeviceError, Error, Exists,
                      InternalError, IOFailure, NotFound, OutOfMemory, Overflow, ParseError,
@@ -19,6 +21,13 @@ from .errors import (ArgumentError, BuildError, Cancelled, DataLoss, DeviceError
 from .layout import Explanation, LaidOut, Layout, Shape, explain, relayout, show
 from .ops import cast, concat, contiguous, digest, pad, rearrange, transpose
 from .service import Job, Progress, Service, Storage
+
+def __getattr__(name: str) -> Any:
+    if name in ("Plan", "plan"):  # they are imported when a device is asked for
+        from . import opencl
+        return getattr(opencl, name)
+    raise AttributeError(f"module 'relayout' has no attribute {name!r}")
+
 
 __version__: str = _c.version_string().decode()
 

@@ -141,14 +141,23 @@ def _take_numpy(array: np.ndarray[Any, Any], owner: Any) -> Array:
     name = type_name(dtype)
     if not array.flags.c_contiguous and any(stride % dtype.itemsize for stride in array.strides):
         array = array.copy()  # a field of records, whose strides are no whole elements
-    text = f"{name}[{','.join(map(str, array.shape))}]"
-    address: int = array.ctypes.data
-    if not array.flags.c_contiguous:
-        strides = [stride // dtype.itemsize for stride in array.strides]
-        lowest = sum((n - 1) * stride for n, stride in zip(array.shape, strides) if stride < 0)
-        address += lowest * dtype.itemsize
-        text += f"{{:strides({','.join(map(str, strides))})offset({-lowest})}}"
-    return Array(text, name, array.shape, address, owner, array)
+    if array.flags.c_contiguous:
+        text, lowest = f"{name}[{','.join(map(str, array.shape))}]", 0
+    else:
+        text, lowest = strided_text(name, array.shape, array.strides, dtype.itemsize)
+    return Array(text, name, array.shape, array.ctypes.data + lowest, owner, array)
+
+
+def strided_text(name: str, dims: Dims, strides: Dims, itemsize: int) -> tuple[str, int]:
+    """The text of an array with strides in bytes, and where slot 0 lies from its first element:
+    0, or below it where strides are negative."""
+    text = f"{name}[{','.join(map(str, dims))}]"
+    if 0 in dims or not dims:
+        return text, 0
+    steps = [stride // itemsize for stride in strides]
+    lowest = sum((n - 1) * step for n, step in zip(dims, steps) if step < 0)
+    text += f"{{:strides({','.join(map(str, steps))})offset({-lowest})}}"
+    return text, lowest * itemsize
 
 
 class _Import:

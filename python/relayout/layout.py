@@ -203,7 +203,7 @@ def relayout(x: Any, to: Any, *, perm: Sequence[int] | None = None,
     if isinstance(x, np.ndarray) and not x.dtype.isnative:
         x = x.astype(x.dtype.newbyteorder("="))
     source = _taken(x)
-    result = LaidOut(_end_of(source.dtype, source.dims, to, perm))
+    result = LaidOut(end_of(source.dtype, source.dims, to, perm))
     _relayout(source, _taken(result), perm, threads)
     return result
 
@@ -256,7 +256,7 @@ def explain(source: Any, destination: Any, *, perm: Sequence[int] | None = None)
     dst = 3*a0 + a1
     """
     begin = shape_of(source)
-    end = _end_of(begin.dtype, begin.dims, destination, perm)
+    end = end_of(begin.dtype, begin.dims, destination, perm)
     problem = _c.made(_c.problem_create)
     try:
         _c.relayout_lower(begin._shape, end._shape, None if perm is None else _c.int32s(perm), problem)
@@ -270,7 +270,7 @@ def explain(source: Any, destination: Any, *, perm: Sequence[int] | None = None)
     return Explanation(begin.text, end.text, written, canonical.rstrip("\n"), place, *sizes)
 
 
-def _end_of(dtype: str, dims: Sequence[int], to: Any, perm: Sequence[int] | None) -> Shape:
+def end_of(dtype: str, dims: Sequence[int], to: Any, perm: Sequence[int] | None) -> Shape:
     """The shape of a relayout's result, of which `to` may be the layout alone."""
     if isinstance(to, Layout) or isinstance(to, str) and to.startswith("{"):
         return Layout(str(to)).on(dtype, dims if perm is None else [dims[k] for k in perm])

@@ -37,7 +37,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None,
     `numpy.transpose` has, and is in that order in memory.
 
     Args:
-        x: an array of any type and strides.
+        x: an array of any type and strides. A `pyopencl.array.Array` is transposed on its queue.
         axes: a permutation, -1 the last; None reverses the dimensions.
         out: an array of the result's dims and type, of any strides.
 
@@ -46,6 +46,9 @@ def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None,
            [1, 4],
            [2, 5]])
     """
+    if type(x).__module__ == "pyopencl.array":
+        from .opencl import transpose_array
+        return transpose_array(x, axes, out)
     small = _moved_by_numpy(x, out, lambda a: a.transpose(axes))
     if small is not None:
         return small
