@@ -18,6 +18,7 @@ from . import _c
 from .errors import (ArgumentError, BuildError, Cancelled, DataLoss, DeviceError, Error, Exists,
                      InternalError, IOFailure, NotFound, OutOfMemory, Overflow, ParseError,
                      RangeError, Unsupported)
+from .files import convert
 from .layout import Explanation, LaidOut, Layout, Shape, explain, relayout, show
 from .ops import cast, concat, contiguous, digest, pad, rearrange, transpose
 from .service import Job, Progress, Service, Storage
@@ -35,6 +36,6 @@ __all__ = [
     "ArgumentError", "BuildError", "Cancelled", "DataLoss", "DeviceError", "Error", "Exists",
     "Explanation", "IOFailure", "InternalError", "Job", "LaidOut", "Layout", "NotFound",
     "OutOfMemory", "Overflow", "ParseError", "Progress", "RangeError", "Service", "Shape",
-    "Storage", "Unsupported", "cast", "concat", "contiguous", "digest", "explain", "pad",
+    "Storage", "Unsupported", "cast", "concat", "contiguous", "convert", "digest", "explain", "pad",
     "rearrange", "relayout", "show", "transpose",
 ]

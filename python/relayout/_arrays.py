@@ -109,6 +109,11 @@ def _is_jax(x: Any) -> bool:
     return jax is not None and isinstance(x, jax.Array)
 
 
+def row_major(rank: int) -> str:
+    """The layout of a C-contiguous array."""
+    return "{%s}" % ",".join(map(str, reversed(range(rank))))
+
+
 # ---------------------------------------------------------------------- in
 
 def take(x: Any) -> Array:

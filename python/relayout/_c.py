@@ -200,7 +200,7 @@ problem_format = _function("rlo_problem_format", c_size_t, _P, c_char_p, c_size_
 problem_canonicalize = _checked("rlo_problem_canonicalize", _P, c_int32, _P, _P)
 problem_src_bytes = _function("rlo_problem_src_bytes", c_int64, _P)
 problem_dst_bytes = _function("rlo_problem_dst_bytes", c_int64, _P)
-relayout_lower = _checked("rlo_relayout_lower", POINTER(Shape), POINTER(Shape), _I32S, _P)
+relayout_combine = _checked("rlo_relayout_combine", POINTER(Shape), POINTER(Shape), _I32S, _P, _P)
 run_host = _checked("rlo_run_host", _P, _P, _P, _P, c_int32)
 place_choose = _function("rlo_place_choose", c_int, _P)
 

@@ -60,6 +60,20 @@ class Movement:
                 run_as_job(problem, source, to.address, threads or count_cpus())
 
 
+class Problem:
+    """The one problem that moves a shape into another one, of another type perhaps."""
+
+    def __init__(self, source: str, destination: str, perm: Sequence[int] | None) -> None:
+        begin, end = _c.parsed(source), _c.parsed(destination)
+        self.handle = _c.made(_c.problem_create)
+        order = None if perm is None else _permutation(perm, begin.rank)
+        _c.relayout_combine(begin, end, order, None, self.handle)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            _c.problem_release(self.handle)
+
+
 lower = lru_cache(maxsize=128)(Movement)
 
 
@@ -70,10 +84,14 @@ def count_cpus() -> int:
 
 def _transpose(chains: list[int], permutation: Dims) -> None:
     rank = _c.chain_shape(chains[0]).contents.rank
-    if len(permutation) != rank:
+    _c.chain_transpose(chains[0], _permutation(permutation, rank))
+
+
+def _permutation(entries: Sequence[int], rank: int) -> Any:
+    if len(entries) != rank:
         raise ArgumentError(
-            f"the permutation has {len(permutation)} entries, and the array {rank} dimensions")
-    _c.chain_transpose(chains[0], _c.int32s(permutation))
+            f"the permutation has {len(entries)} entries, and the array {rank} dimensions")
+    return _c.int32s([int(entry) for entry in entries])
 
 
 def _pad(chains: list[int], low: Dims, high: Dims, fill: bytes) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _c
 from ._arrays import Array, Dims, numpy_type, take, type_name
-from ._moves import Step, count_cpus, lower
+from ._moves import Problem, Step, count_cpus, lower
 from .errors import ArgumentError
 from .ops import digest_of
 
@@ -257,16 +257,13 @@ def explain(source: Any, destination: Any, *, perm: Sequence[int] | None = None)
     """
     begin = shape_of(source)
     end = end_of(begin.dtype, begin.dims, destination, perm)
-    problem = _c.made(_c.problem_create)
-    try:
-        _c.relayout_lower(begin._shape, end._shape, None if perm is None else _c.int32s(perm), problem)
-        written = _c.formatted(_c.problem_format, problem)
-        place = _PLACES[_c.place_choose(problem)]
-        sizes = _c.problem_src_bytes(problem), _c.problem_dst_bytes(problem)
-        _c.problem_canonicalize(problem, 128, None, None)
-        canonical = _c.formatted(_c.problem_format, problem)
-    finally:
-        _c.problem_release(problem)
+    problem = Problem(begin.text, end.text, perm)
+    handle = problem.handle
+    written = _c.formatted(_c.problem_format, handle)
+    place = _PLACES[_c.place_choose(handle)]
+    sizes = _c.problem_src_bytes(handle), _c.problem_dst_bytes(handle)
+    _c.problem_canonicalize(handle, 128, None, None)
+    canonical = _c.formatted(_c.problem_format, handle)
     return Explanation(begin.text, end.text, written, canonical.rstrip("\n"), place, *sizes)
 
 

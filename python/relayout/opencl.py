@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, Sequence
 
 from . import _c
 from ._arrays import strided_text, type_name
+from ._moves import Problem
 from .errors import ArgumentError, Unsupported
 from .layout import end_of, shape_of
-from .service import problem_between
 
 
 class PlanInfo(NamedTuple):
@@ -43,9 +43,9 @@ class Plan:
         info: the family of kernels that runs it, and how: a `PlanInfo`.
     """
 
-    def __init__(self, context: _Context, problem: int, measure: bool) -> None:
+    def __init__(self, context: _Context, problem: Problem, measure: bool) -> None:
         options = _c.PlanOptions(effort=int(measure))
-        self._handle = _c.made(_c.plan_create, context.handle, problem, byref(options))
+        self._handle = _c.made(_c.plan_create, context.handle, problem.handle, byref(options))
         weakref.finalize(self, _c.plan_release, self._handle)
         info = _c.PlanInfo()
         _c.plan_get_info(self._handle, byref(info))
@@ -92,7 +92,7 @@ def plan(context: Any, source: Any, destination: Any, *, perm: Sequence[int] | N
     begin = shape_of(source)
     end = end_of(begin.dtype, begin.dims, destination, perm)
     device = device or context.devices[0]
-    problem = problem_between(begin.text, end.text, perm)
+    problem = Problem(begin.text, end.text, perm)
     return Plan(_context(context.int_ptr, device.int_ptr), problem, measure)
 
 
@@ -117,7 +117,7 @@ def transpose_array(x: Any, axes: Sequence[int] | None, out: Any) -> Any:
 @lru_cache(maxsize=64)
 def _plan_of_array(context: int, device: int, source: str, destination: str,
                    order: tuple[int, ...]) -> Plan:
-    return Plan(_context(context, device), problem_between(source, destination, order), False)
+    return Plan(_context(context, device), Problem(source, destination, order), False)
 
 
 def _described(array: Any) -> tuple[str, int]:

@@ -21,7 +21,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from . import _c
-from ._arrays import Array, Dims, take, type_bits, type_name
+from ._arrays import Array, Dims, row_major, take, type_bits, type_name
 from ._moves import Step, count_cpus, lower, move, physical_bytes
 from .errors import ArgumentError, Unsupported
 from .rearrange import compile_pattern
@@ -70,7 +70,7 @@ def contiguous(x: Any, *, out: Any = None, threads: int | None = None) -> Any:
     if small is not None:
         return small
     array = take(x)
-    if out is None and "{" not in array.text.replace(_row_major(array.dims), ""):
+    if out is None and "{" not in array.text.replace(row_major(len(array.dims)), ""):
         return x
     return move([array], [], out, threads)
 
@@ -207,10 +207,6 @@ def digest_of(text: str, address: int, threads: int | None) -> str:
 def take_strides(text: str) -> list[int]:
     """The strides that a text names."""
     return [int(n) for n in text.partition(":strides(")[2].partition(")")[0].split(",")]
-
-
-def _row_major(dims: Dims) -> str:
-    return "{" + ",".join(map(str, reversed(range(len(dims))))) + "}"
 
 
 def _is_swapped(array: Array) -> bool:

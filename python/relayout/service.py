@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Callable, Generator, NamedTuple, Sequence
 
 from . import _c
 from ._arrays import Array, take, take_writable
-from ._moves import count_cpus, lower, physical_bytes
-from .errors import ArgumentError, Error, Unsupported, number_of
+from ._moves import Problem, count_cpus, physical_bytes
+from .errors import ArgumentError, Error, number_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -84,13 +84,13 @@ class Storage:
         self._handle = _c.made(_c.storage_create, byref(self._ops), None, byref(traits))
 
     @classmethod
-    def of_file(cls, file: Any, shape: str, *, offset: int = 0, direct: bool = False) -> Storage:
-        """A part of a file: an open one, or a descriptor, which is duplicated."""
+    def of_file(cls, file: Any, shape: str, *, offset: int = 0, scratch: int = 0) -> Storage:
+        """A part of a file: an open one, or a descriptor, which is duplicated. Two passes may
+        use `scratch` bytes behind it."""
         self = cls.__new__(cls)
         self._prepare(shape, None)
         number = file if isinstance(file, int) else file.fileno()
-        traits = _c.StorageTraits(is_direct=direct)
-        self._handle = _c.made(_c.storage_from_fd, number, offset, self.bytes, byref(traits))
+        self._handle = _c.made(_c.storage_from_fd, number, offset, self.bytes + scratch, None)
         return self
 
     @classmethod
@@ -307,8 +307,8 @@ class Service:
             journal: path of a file by which a job that was stopped goes on where it was.
         """
         ends = (_storage(source, False), _storage(destination, True))
-        problem = problem_between(ends[0].shape, ends[1].shape, perm)
-        return self._submit(problem, ends, _c.JobOptions(
+        problem = Problem(ends[0].shape, ends[1].shape, perm)
+        return self._submit(problem.handle, ends, _c.JobOptions(
             priority=priority, host_memory_bytes=size_in_bytes(memory),
             journal_path=journal.encode() if journal else None))
 
@@ -364,19 +364,6 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 def _storage(end: Any, writable: bool) -> Storage:
     return end if isinstance(end, Storage) else Storage.of_array(end, writable=writable)
-
-
-def problem_between(source: str, destination: str, perm: Sequence[int] | None) -> int:
-    """The one problem that moves a shape into another. It is borrowed from a memo of the last
-    128 movements."""
-    steps: list[tuple[Any, ...]] = [] if perm is None else [("transpose", tuple(perm))]
-    dtype = destination.partition("[")[0]
-    if dtype != source.partition("[")[0]:
-        steps.append(("convert", dtype))
-    problems = lower((source,), tuple(steps), destination).problems
-    if len(problems) != 1:
-        raise Unsupported(f"a job runs one problem, and this movement has {len(problems)}")
-    return int(problems[0][0])
 
 
 def open_context(device: str | int) -> int:
