@@ -33,6 +33,15 @@ install(
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   COMPONENT dev)
 
+# In a wheel the library lies in the package.
+if(SKBUILD)
+  install(
+    FILES "$<TARGET_FILE:relayout>"
+    DESTINATION lib
+    RENAME librelayout.so
+    COMPONENT python)
+endif()
+
 # The pages with their examples as they lie here, so that their links hold.
 install(
   FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"

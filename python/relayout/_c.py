@@ -121,7 +121,7 @@ class PlanInfo(_Sized):
 
 def _open_library() -> ctypes.CDLL:
     """The library of $RELAYOUT_LIBRARY, else the one in the package, else the system's."""
-    inside = os.path.join(os.path.dirname(__file__), "lib", "librelayout.so.0.1")
+    inside = os.path.join(os.path.dirname(__file__), "lib", "librelayout.so")
     named = os.environ.get("RELAYOUT_LIBRARY")
     return ctypes.CDLL(named or (inside if os.path.exists(inside) else "librelayout.so.0.1"))
 
