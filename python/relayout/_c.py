@@ -56,7 +56,8 @@ class DlpackView(_Sized):
 class StorageTraits(_Sized):
     _fields_ = [("struct_size", c_size_t), ("bytes", c_int64), ("granule_bytes", c_int64),
                 ("good_read_bytes", c_int64), ("good_write_bytes", c_int64),
-                ("good_depth", c_int32), ("is_read_only", c_bool), ("is_direct", c_bool)]
+                ("good_depth", c_int32), ("is_read_only", c_bool), ("is_direct", c_bool),
+                ("is_forward", c_bool)]
 
 
 Transfer = CFUNCTYPE(c_int, c_void_p, c_int64, c_int64, c_void_p)
