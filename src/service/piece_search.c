@@ -437,8 +437,8 @@ static rlo_status check_forward(search *s) {
   const int64_t bits = rlo__side_unit_bits(problem, SRC);
   const int64_t granule = rlo__grid_wide_granule(problem, SRC, s->grid.granule_bytes[SRC]);
   bool is_ascending = !rlo__form_has_terms(problem, &problem->src) &&
-                      problem->src.base % (rlo__mul_capped(granule, 8) / bits) == 0 &&
-                      rlo__form_range(slab, &slab->src, &min, &max);
+                      rlo__form_range(slab, &slab->src, &min, &max) &&
+                      min % (rlo__mul_capped(granule, 8) / bits) == 0;
   slab->src.base -= is_ascending ? min : 0;
   RLO_TRY(is_ascending ? rlo__problem_footprint(slab, SRC, &lattice) : RLO_OK);
   const int64_t step = rlo__mul_capped(slab->src.axis[axis], slab->extents[axis]);
