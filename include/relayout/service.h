@@ -166,10 +166,18 @@ typedef struct rlo_job_options {
    *  staging memory unless they are memory. Not used by a problem that loads
    *  none. */
   rlo_storage *indices;
+  /**
+   * Is shown each run of bytes of the destination when it has been written, those of the last
+   * of two passes; by any of the service's threads, several at once. NULL: nobody is. A problem
+   * that writes each byte once shows each once. What a journal has as done is not shown, and
+   * neither is memory that is written where it lies. The job fails if it fails, with its status.
+   */
+  rlo_status (*watch)(void *payload, int64_t offset, int64_t bytes, const void *from);
+  void *watch_payload;
 } rlo_job_options;
 
 #define RLO_JOB_OPTIONS_INIT \
-  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL, NULL }
+  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL, NULL, NULL, NULL }
 
 /** The work and the memory that a job will take. */
 typedef struct rlo_job_estimate {

@@ -284,6 +284,8 @@ static rlo_status fill_job(rlo_service *service, const rlo_problem *problem, rlo
     rlo__pass *pass = &plan->passes[n];
     pass->storages[RLO__SIDE_SOURCE] = n == 0 ? src : dst;
     pass->storages[RLO__SIDE_DESTINATION] = dst;
+    pass->watch = n + 1 == plan->num_passes ? setting.options.watch : NULL;
+    pass->watch_payload = setting.options.watch_payload;
     job->info.num_pieces += rlo__pass_num_pieces(pass);
     job->info.bytes_total += pass->plan.bytes_read + pass->plan.bytes_written;
   }

@@ -121,14 +121,28 @@ static rlo__lattice get_transfer(const rlo__transfers *transfers, const rlo__lat
   return one;
 }
 
+/* Moves a lattice of a storage, and shows what is written. */
+static rlo_status move_lattice(const rlo__pass *pass, rlo_storage *storage,
+                               const rlo__lattice *lattice, char *packed, bool is_write) {
+  RLO_TRY(rlo__storage_transfer(storage, lattice, packed, is_write));
+  const char *end = is_write && pass->watch != NULL ? packed + rlo__lattice_bytes(lattice) : packed;
+  rlo__run_walk walk = {.offset = lattice->base_byte};
+  for (; packed < end; packed += lattice->run_bytes) {
+    RLO_TRY(RLO__CALLBACK(pass->watch(pass->watch_payload, walk.offset, lattice->run_bytes, packed),
+                          "'watch' of a job"));
+    rlo__run_walk_step(&walk, lattice);
+  }
+  return RLO_OK;
+}
+
 /* Moves a transfer of a box. */
-static rlo_status move_transfer(const rlo__box *box, const rlo__transfers *transfers,
-                                int64_t number, rlo_storage *storage, bool is_write,
+static rlo_status move_transfer(const rlo__pass *pass, const rlo__box *box,
+                                const rlo__transfers *transfers, int64_t number, bool is_write,
                                 int64_t *out_bytes) {
   int64_t at;
   rlo__lattice one = get_transfer(transfers, &box->lattice, number, &at);
   *out_bytes = rlo__lattice_bytes(&one);
-  return rlo__storage_transfer(storage, &one, box->memory + at, is_write);
+  return move_lattice(pass, pass->storages[pass->plan.gathered], &one, box->memory + at, is_write);
 }
 
 /* ------------------------------------------------------------------- boxes */
@@ -232,8 +246,8 @@ static rlo_status prepare_piece(rlo__pipeline *pipeline, rlo__slot *slot, rlo__w
 
 /* Transfers the packed bytes of a side, and adds those of a storage to
  * *bytes_moved. */
-static rlo_status transfer_side(const rlo__slot *slot, const rlo__piece_side *side, bool is_write,
-                                int64_t *bytes_moved) {
+static rlo_status transfer_side(const rlo__pass *pass, const rlo__slot *slot,
+                                const rlo__piece_side *side, bool is_write, int64_t *bytes_moved) {
   if (side->storage == NULL) {
     const rlo__box *box = slot->box;
     rlo__lattice_copy(&side->lattice, box->memory, rlo__lattice_bytes(&box->lattice), side->memory,
@@ -241,23 +255,24 @@ static rlo_status transfer_side(const rlo__slot *slot, const rlo__piece_side *si
     return RLO_OK;
   }
   *bytes_moved += side->bytes;
-  return rlo__storage_transfer(side->storage, &side->lattice, side->memory, is_write);
+  return move_lattice(pass, side->storage, &side->lattice, side->memory, is_write);
 }
 
 static rlo_status read_piece(rlo__pipeline *pipeline, rlo__slot *slot, rlo__work *work) {
   RLO_TRY(prepare_piece(pipeline, slot, work));
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
-  return src->is_packed ? transfer_side(slot, src, false, &work->bytes_read) : RLO_OK;
+  return src->is_packed ? transfer_side(pipeline->pass, slot, src, false, &work->bytes_read)
+                        : RLO_OK;
 }
 
 /* Puts into a piece's destination what it may leave untouched. */
-static rlo_status load_gaps(const rlo__slot *slot, rlo__work *work) {
+static rlo_status load_gaps(const rlo__pass *pass, const rlo__slot *slot, rlo__work *work) {
   const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
   if (!slot->loads_gaps) {
     memset(dst->memory, 0, (size_t)dst->bytes);
     return RLO_OK;
   }
-  return transfer_side(slot, dst, false, &work->bytes_read);
+  return transfer_side(pass, slot, dst, false, &work->bytes_read);
 }
 
 /* ------------------------------------------------------------------- lanes */
@@ -321,15 +336,16 @@ static rlo_status open_indices(rlo__lane *lane, const rlo__pass *pass, rlo__memo
 
 /* Runs a piece whose memories are open: the source is copied before the
  * destination's gaps are loaded. */
-static rlo_status run_opened(const rlo__lane *lane, const rlo__move *move, const rlo__slot *slot,
-                             rlo__work *work, void *const operands[2], rlo__memory *dst) {
+static rlo_status run_opened(const rlo__lane *lane, const rlo__move *move, const rlo__pass *pass,
+                             const rlo__slot *slot, rlo__work *work, void *const operands[2],
+                             rlo__memory *dst) {
   char *memory = slot->sides[RLO__SIDE_DESTINATION].memory;
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
   if (lane->copies && src->bytes > 0) {
     RLO_TRY(rlo__memory_write(operands[0], src->memory, src->bytes));
   }
   if (slot->has_gaps) {
-    RLO_TRY(load_gaps(slot, work));
+    RLO_TRY(load_gaps(pass, slot, work));
     RLO_TRY(lane->copies ? rlo__memory_write(dst, memory, dst->bytes) : RLO_OK);
   }
   RLO_TRY(rlo__move_run(move, operands, dst));
@@ -351,7 +367,7 @@ static rlo_status run_on_lane(rlo__lane *lane, const rlo__move *move, const rlo_
     RLO_TRY_GOTO(open_indices(lane, pass, &indices));
   }
   void *const operands[] = {src, indices};
-  status = run_opened(lane, move, slot, work, operands, dst);
+  status = run_opened(lane, move, pass, slot, work, operands, dst);
 fail:
   rlo__memory_free(dst);
   rlo__memory_free(indices);
@@ -391,7 +407,7 @@ static rlo_status run_piece(rlo__pipeline *pipeline, rlo__slot *slot, rlo__work 
   if (lane != NULL) {
     status = run_on_lane(lane, move, pass, slot, work);
   } else if (slot->has_gaps) {
-    status = load_gaps(slot, work);
+    status = load_gaps(pass, slot, work);
   }
   if (lane == NULL && status == RLO_OK) {
     status = rlo__move_run_share(move, src->memory, pass->indices, dst->memory, 0, 1);
@@ -401,22 +417,22 @@ static rlo_status run_piece(rlo__pipeline *pipeline, rlo__slot *slot, rlo__work 
 }
 
 static rlo_status do_now(rlo__pipeline *pipeline, rlo__work *work, rlo__lane *lane) {
+  const rlo__pass *pass = pipeline->pass;
   rlo__box *box = work->box;
-  rlo_storage *storage = pipeline->pass->storages[pipeline->pass->plan.gathered];
   switch (work->kind) {
     case RLO__WORK_OPEN:
       return open_box(pipeline, box);
     case RLO__WORK_LOAD:
-      return move_transfer(box, &box->loads, work->number, storage, false, &work->bytes_read);
+      return move_transfer(pass, box, &box->loads, work->number, false, &work->bytes_read);
     case RLO__WORK_STORE:
-      return move_transfer(box, &box->stores, work->number, storage, true, &work->bytes_written);
+      return move_transfer(pass, box, &box->stores, work->number, true, &work->bytes_written);
     case RLO__WORK_READ:
       return read_piece(pipeline, work->slot, work);
     case RLO__WORK_RUN:
-      return pipeline->pass->num_shares > 0 ? run_share(pipeline, work)
-                                            : run_piece(pipeline, work->slot, work, lane);
+      return pass->num_shares > 0 ? run_share(pipeline, work)
+                                  : run_piece(pipeline, work->slot, work, lane);
     default:
-      return transfer_side(work->slot, &work->slot->sides[RLO__SIDE_DESTINATION], true,
+      return transfer_side(pass, work->slot, &work->slot->sides[RLO__SIDE_DESTINATION], true,
                            &work->bytes_written);
   }
 }

@@ -66,6 +66,9 @@ typedef struct rlo__pass {
    *  Borrowed; NULL: none. */
   rlo__journal *journal;
   int32_t number;
+  /** Of rlo_job_options, in the last pass; NULL: none. */
+  rlo_status (*watch)(void *payload, int64_t offset, int64_t bytes, const void *from);
+  void *watch_payload;
 } rlo__pass;
 
 /** Alignment of the staging memory, and of each box and slot, in bytes. */

@@ -183,8 +183,21 @@ static rlo_status submit_passes(test_job *job, rlo_service *service) {
   return status;
 }
 
+/* No two threads are shown one byte. */
+static rlo_status watch(void *payload, int64_t offset, int64_t bytes, const void *from) {
+  test_job *job = payload;
+  memcpy(job->shown + offset, from, (size_t)bytes);
+  for (int64_t n = 0; n < bytes; ++n) {
+    ++job->times_shown[offset + n];
+  }
+  return RLO_OK;
+}
+
 bool test_job_submit(test_job *job, rlo_service *service) {
   test_storage_stats src, dst;
+  job->options.watch = watch;
+  job->options.watch_payload = job;
+  memset(job->times_shown, 0, sizeof job->times_shown);
   src = test_storage_get_stats(job->src.storage);
   dst = test_storage_get_stats(job->dst.storage);
   job->read_before = src.bytes_read + dst.bytes_read;
@@ -286,6 +299,20 @@ void test_job_expect_bytes(const test_job *job) {
          job->dst.bytes, job->num_pieces);
 }
 
+/* What was written was shown, once. */
+static void expect_shown(const test_job *job, const rlo_job_info *info) {
+  static _Thread_local uint8_t got[TEST_JOB_BYTES];
+  watched_storage_get(&job->dst, got);
+  const bool is_shown = !watched_storage_is_memory(&job->dst) && info->bytes_resumed == 0;
+  for (int64_t n = 0; is_shown && n < job->problem.problem.dst_bytes; ++n) {
+    const int times = job->times_shown[n];
+    EXPECT(job, times == 1 || (times == 0 && job->written[n] == 0),
+           "byte %" PRId64 " was shown %d times" AGAIN, n, times);
+    EXPECT(job, times == 0 || job->shown[n] == got[n],
+           "byte %" PRId64 " was shown with another value" AGAIN, n);
+  }
+}
+
 void test_job_expect(test_job *job) {
   expect_ok(rlo_job_wait(job->job, -1, NULL));
   rlo_status status = rlo_job_result(job->job);
@@ -299,6 +326,7 @@ void test_job_expect(test_job *job) {
          "%" PRId64 " bytes of %" PRId64 " were used" AGAIN, info.host_bytes_peak,
          job->options.host_memory_bytes);
   expect_bytes(job, &info);
+  expect_shown(job, &info);
   expect_range(job, &job->src, &info);
   expect_range(job, &job->dst, &info);
 }

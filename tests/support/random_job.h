@@ -33,6 +33,8 @@ typedef struct test_job {
    *  ones for the bits that the problem writes. */
   uint8_t before[TEST_JOB_BYTES], wanted[TEST_JOB_BYTES];
   uint8_t written[TEST_JOB_BYTES];
+  /** What options.watch was shown, and how often. */
+  uint8_t shown[TEST_JOB_BYTES], times_shown[TEST_JOB_BYTES];
 } test_job;
 
 /** Draws problem number `number` and one of its cuts; false if there is no such
