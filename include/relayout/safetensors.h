@@ -3,6 +3,7 @@
 #ifndef RELAYOUT_SAFETENSORS_H
 #define RELAYOUT_SAFETENSORS_H
 
+#include "relayout/digest.h"
 #include "relayout/shape.h"
 #include "relayout/storage.h"
 
@@ -25,6 +26,9 @@ RLO_BEGIN_DECLS
  * header of such a member has one dimension, so that who does not know of the
  * text cannot take it for a plain array: the slots of the shape, or bytes where the
  * format has no such elements.
+ *
+ * A text for "relayout.digest:NAME" is the digest of the member's array: 32 hexadecimal
+ * digits, which no layout changes.
  *
  * Errors. Sentences name the file and the member. Failures of the system are
  * RLO_NOT_FOUND and RLO_IO.
@@ -151,14 +155,17 @@ typedef struct rlo_safetensors_plan_options {
    *  are those of a folder, with an index if there is more than one. 0: all are in
    *  one file. */
   int64_t shard_bytes;
-  /** The metadata of each file, copied. Keys that begin with "relayout:" are left
-   *  out: they are made of the shapes. */
+  /** The metadata of each file, copied. Keys that begin with "relayout:" or
+   *  "relayout.digest:" are left out: they are made of the shapes and digests. */
   const rlo_safetensors_text *metadata;
   int64_t num_metadata;
+  /** As many as members: their digests (rlo_digest_finish), written to the metadata; NULL:
+   *  none are. Their values do not change the length of a header. */
+  const rlo_digest *digests;
 } rlo_safetensors_plan_options;
 
 #define RLO_SAFETENSORS_PLAN_OPTIONS_INIT \
-  { sizeof(rlo_safetensors_plan_options), 0, NULL, 0 }
+  { sizeof(rlo_safetensors_plan_options), 0, NULL, 0, NULL }
 
 /** Where the bytes of a member go. */
 typedef struct rlo_safetensors_place {

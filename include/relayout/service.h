@@ -167,8 +167,8 @@ typedef struct rlo_job_options {
    *  none. */
   rlo_storage *indices;
   /**
-   * Is shown each run of bytes of the destination when it has been written, those of the last
-   * of two passes; by any of the service's threads, several at once. NULL: nobody is. A problem
+   * Is shown each run of bytes of the destination when it has been written, not cut within a
+   * unit of the problem, and those of the last of two passes; by any of the service's threads, several at once. NULL: nobody is. A problem
    * that writes each byte once shows each once. What a journal has as done is not shown, and
    * neither is memory that is written where it lies. The job fails if it fails, with its status.
    */

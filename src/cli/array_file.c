@@ -358,18 +358,18 @@ rlo_status rlo__array_source_storage(const rlo__array_source *source,
 /* ----------------------------------------------------------------- writing */
 
 int rlo__array_make_header(const char *path, const rlo_shape *shape, bool is_swapped,
-                           char *out_header, size_t *out_bytes) {
+                           const rlo_digest *digest, char *out_header, size_t *out_bytes) {
   const rlo__file_format *format = find_format(path);
   *out_bytes = 0;
   return format->make_header == NULL
              ? RLO__EXIT_OK
-             : format->make_header(shape, is_swapped, out_header, out_bytes);
+             : format->make_header(shape, is_swapped, digest, out_header, out_bytes);
 }
 
-int rlo__array_save(const char *path, const rlo_shape *shape, bool is_swapped, const void *data,
-                    int64_t bytes) {
+int rlo__array_save(const char *path, const rlo_shape *shape, bool is_swapped,
+                    const rlo_digest *digest, const void *data, int64_t bytes) {
   char head[RLO__MAX_HEADER_BYTES];
   size_t head_bytes = 0;
-  RLO__EXIT_TRY(rlo__array_make_header(path, shape, is_swapped, head, &head_bytes));
+  RLO__EXIT_TRY(rlo__array_make_header(path, shape, is_swapped, digest, head, &head_bytes));
   return rlo__output_write(path, head, head_bytes, data, (size_t)bytes);
 }

@@ -84,14 +84,15 @@ bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst);
 int rlo__array_source_read(rlo__array_source *source, void *out_bytes);
 
 /** Writes the physical bytes of a shape to a file, or to what is none. */
-int rlo__array_save(const char *path, const rlo_shape *shape, bool is_swapped, const void *data,
-                    int64_t bytes);
+int rlo__array_save(const char *path, const rlo_shape *shape, bool is_swapped,
+                    const rlo_digest *digest, const void *data, int64_t bytes);
 
 /** Makes the header of a file for an array.
  *  @param is_swapped  its numbers have their first byte last.
+ *  @param digest   written where the format has room for it; NULL: none is.
  *  @param out_header  room for RLO__MAX_HEADER_BYTES bytes. */
 int rlo__array_make_header(const char *path, const rlo_shape *shape, bool is_swapped,
-                           char *out_header, size_t *out_bytes);
+                           const rlo_digest *digest, char *out_header, size_t *out_bytes);
 
 /** Prints the part of a verb's help that describes the formats. */
 void rlo__array_file_print_help(FILE *out);

@@ -80,6 +80,9 @@ static void report_output(const rlo__stream *stream, rlo__report *r,
     RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
   }
   RLO__REPORT(r, RLO__BOOL("is_verified", c->request.is_verified));
+  if (stream->has_digest) {
+    rlo__stream_report_digest(r, &c->dst_shape, c->request.output_path, result);
+  }
 }
 
 /* ----------------------------------------------------------------- running */
@@ -88,6 +91,11 @@ static int convert_source(rlo__conversion *c) {
   rlo__convert_request *request = &c->request;
   RLO__EXIT_TRY(rlo__check(
       rlo_relayout_lower(&c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
+  if (c->is_big_endian && request->has_digest) {
+    return rlo__fail(
+        "--digest is for numbers with their first byte first; relayout digest reads "
+        "others from a file with a header");
+  }
   if (c->is_big_endian) {
     RLO__EXIT_TRY(rlo__array_source_swap(&c->source, &c->dst_shape, &c->problem));
   }
@@ -105,6 +113,7 @@ static int convert_source(rlo__conversion *c) {
                         .jobs = &job,
                         .num_jobs = 1,
                         .is_verified = request->is_verified,
+                        .has_digest = request->has_digest,
                         .report = report_output,
                         .payload = c};
   rlo__stream_result result;
@@ -122,6 +131,7 @@ static const rlo__option options[] = {
     /* The former name. */
     RLO__OPTION("way", TEXT, rlo__convert_request, stream.schedule),
     RLO__OPTION("verify", FLAG, rlo__convert_request, is_verified),
+    RLO__OPTION("digest", FLAG, rlo__convert_request, has_digest),
     RLO__STREAM_OPTIONS(rlo__convert_request, stream),
     RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
@@ -182,7 +192,6 @@ const rlo__command rlo__cmd_convert = {
         "An element size in --to packs or unpacks: '{0:E(4)}' takes the low 4\n"
         "bits of each s4 in a byte, and an element that holds more is named.\n"
         "Without one they stay packed, as in '{0}'.\n"
-        "The host does it, unless --device is given.\n"
         "\n"
         "  --to LAYOUT   the part of the destination's shape in braces; with\n"
         "                --perm, for the permuted dimensions\n"
@@ -208,8 +217,8 @@ const rlo__command rlo__cmd_convert = {
         "                share the work on a large array; none is\n"
         "                --host. Without it the host moves an array of at "
         "most\n"
-        "                64 MiB, which takes less time than opening a device, and\n"
-        "                any with --memory, since a driver has memory of its own;\n"
+        "                64 MiB, and any with --memory, since a driver has memory\n"
+        "                of its own;\n"
         "                the default device, if there is one, moves larger ones\n"
         "  --family F    use this family of kernels\n"
         "  --schedule S  run it by this schedule, such as 'output order'; "
@@ -219,11 +228,12 @@ const rlo__command rlo__cmd_convert = {
         "  --verify      move it once more, on the host, and compare each "
         "byte,\n"
         "                before OUT appears\n"
+        "  --digest      print the digest of OUT, found while it is written\n"
         "  --json        print an object with the keys shape, file,\n"
         "                physical_bytes, family, device, chosen_by (option, "
         "size,\n"
         "                element size, memory, default or no device), seconds,\n"
-        "                is_verified\n"
+        "                is_verified, digest\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
         "Large arrays. An array of more than 64 MiB, before or after, is moved "

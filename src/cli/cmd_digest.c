@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "relayout/digest.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "relayout/xla/shape_util.h"
 
 #include "array_file.h"
 #include "base/status.h"
-#include "base/thread.h"
 #include "command.h"
 #include "convert.h"
 #include "display.h"
@@ -18,35 +13,11 @@
 #include "report.h"
 #include "stream.h"
 
-/* The digest of a file: a job that copies its bytes, in their order, to functions
- * that add the elements up. */
+/* The digest of a file: a job that copies its bytes, in their order, to nowhere. */
 typedef struct summation {
   rlo__array_source source;
   rlo_problem problem;
-  rlo_digest sum;
 } summation;
-
-static rlo__mutex mutex = RLO__MUTEX_INIT;
-
-/* Adds, in place of writing. */
-static rlo_status add_part(void *payload, int64_t offset, int64_t bytes, const void *from) {
-  summation *s = payload;
-  rlo_digest part = RLO_DIGEST_INIT;
-  RLO_TRY(rlo_digest_add(&s->source.contents.shape, offset, from, bytes, &part));
-  rlo__mutex_lock(&mutex);
-  rlo_digest_join(&s->sum, &part);
-  rlo__mutex_unlock(&mutex);
-  return RLO_OK;
-}
-
-static rlo_status create_storage(summation *s, rlo_storage **out_storage) {
-  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  ops.write = add_part;
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = s->source.bytes;
-  traits.granule_bytes = rlo_shape_element_size_bits(&s->source.contents.shape);
-  return rlo_storage_create(&ops, s, &traits, out_storage);
-}
 
 /* Lowers a copy of the bytes, whatever they mean. */
 static rlo_status lower_copy(summation *s) {
@@ -58,21 +29,15 @@ static rlo_status lower_copy(summation *s) {
 static void report_digest(const rlo__stream *stream, rlo__report *r,
                           const rlo__stream_result *result) {
   const summation *s = stream->payload;
-  const rlo_shape *shape = &s->source.contents.shape;
-  rlo_digest digest = RLO_DIGEST_INIT;
-  char text[33] = "";
   char name[2048];
-  (void)rlo_shape_human_string(shape, name, sizeof(name));
-  if (result != NULL && rlo_digest_finish(shape, &s->sum, &digest) == RLO_OK) {
-    snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, digest.high, digest.low);
-    rlo__report_line(r, "", "%s  %s  %s", text, name, s->source.file.path);
-  }
-  RLO__REPORT(r, RLO__STRING("digest", NULL, text[0] != '\0' ? text : NULL),
-              RLO__STRING("shape", NULL, name), RLO__STRING("file", NULL, s->source.file.path));
+  (void)rlo_shape_human_string(&s->source.contents.shape, name, sizeof(name));
+  rlo__stream_report_digest(r, &s->source.contents.shape, s->source.file.path, result);
+  RLO__REPORT(r, RLO__STRING("shape", NULL, name), RLO__STRING("file", NULL, s->source.file.path));
 }
 
 static int add_source(rlo__convert_request *request, summation *s) {
-  rlo__stream_output output = {.shape = &s->source.contents.shape, .bytes = s->source.bytes};
+  rlo__stream_output output = {
+      .shape = &s->source.contents.shape, .bytes = s->source.bytes, .is_dropped = true};
   const rlo__stream_job job = {.problem = &s->problem};
   rlo__stream stream = {.options = &request->stream,
                         .common = &request->common,
@@ -82,20 +47,17 @@ static int add_source(rlo__convert_request *request, summation *s) {
                         .num_outputs = 1,
                         .jobs = &job,
                         .num_jobs = 1,
+                        .has_digest = true,
                         .report = report_digest,
                         .payload = s};
   rlo__stream_result result;
   RLO__EXIT_TRY(rlo__check(lower_copy(s)));
-  RLO__EXIT_TRY(rlo__check(create_storage(s, &output.storage)));
-  const int code = rlo__stream_do(&stream, &result);
-  rlo_storage_release(output.storage);
-  return code;
+  return rlo__stream_do(&stream, &result);
 }
 
 static int digest_file(rlo__convert_request *request, const char *path) {
   /* Static: a problem is too large for the stack. */
   static summation s;
-  s.sum = (rlo_digest)RLO_DIGEST_INIT;
   RLO__EXIT_TRY(rlo__array_source_open(path, &request->hints, &s.source));
   /* Bits above the values are not in the digest: they have to be none. */
   const rlo_shape *shape = &s.source.contents.shape;

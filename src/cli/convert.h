@@ -28,6 +28,7 @@ typedef struct rlo__convert_request {
   rlo__stream_options stream;
   rlo__common_options common;
   bool is_verified;
+  bool has_digest;
 } rlo__convert_request;
 
 /** Rows of the table of a verb with this request: the arrays. */

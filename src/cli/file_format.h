@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "relayout/shape.h"
+#include "relayout/digest.h"
 
 #include "files.h"
 
@@ -77,9 +77,12 @@ typedef struct rlo__file_format {
    * Makes the header for the physical bytes of a shape. NULL: the format has no
    * header, so that --from is required.
    * @param is_swapped  the numbers have their first byte last.
+   * @param digest      to be written where there is room for it; NULL: none. It does not
+   *                    change the length.
    * @param out_header  room for RLO__MAX_HEADER_BYTES bytes.
    */
-  int (*make_header)(const rlo_shape *shape, bool is_swapped, char *out_header, size_t *out_bytes);
+  int (*make_header)(const rlo_shape *shape, bool is_swapped, const rlo_digest *digest,
+                     char *out_header, size_t *out_bytes);
   /**
    * Opens the file of a member and reads where it is there, in place of the two, for a
    * format of several arrays with names.

@@ -339,6 +339,12 @@ int rlo__output_file_append(rlo__output_file *file, const void *data, size_t byt
   return check_write(file->file.path, rlo__file_replace_write(&file->file, data, bytes));
 }
 
+int rlo__output_file_rewrite(rlo__output_file *file, const void *bytes, size_t count) {
+  const bool is_there = lseek(file->file.fd, 0, SEEK_SET) == 0;
+  return check_write(file->file.path,
+                     is_there ? rlo__file_replace_write(&file->file, bytes, count) : errno);
+}
+
 int rlo__output_file_finish(rlo__output_file *file) {
   return check_write(file->file.path, rlo__file_replace_finish(&file->file));
 }

@@ -121,6 +121,9 @@ int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
 /** Writes all bytes of a part behind its head. */
 int rlo__output_file_append(rlo__output_file *file, const void *data, size_t bytes);
 
+/** Writes other bytes over the first ones of a part that is finished. */
+int rlo__output_file_rewrite(rlo__output_file *file, const void *bytes, size_t count);
+
 /** Syncs the part while signals still end the command: it may take minutes. */
 int rlo__output_file_finish(rlo__output_file *file);
 

@@ -212,8 +212,9 @@ static void widen_header(char *header, size_t *bytes) {
   *bytes = LARGE_DATA_OFFSET_BYTES;
 }
 
-static int make_header(const rlo_shape *shape, bool is_swapped, char *out_header,
-                       size_t *out_bytes) {
+static int make_header(const rlo_shape *shape, bool is_swapped, const rlo_digest *digest,
+                       char *out_header, size_t *out_bytes) {
+  (void)digest;
   rlo_shape file_shape;
   int64_t bytes = 0;
   RLO__EXIT_TRY(rlo__check(make_file_shape(shape, &file_shape)));

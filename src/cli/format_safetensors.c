@@ -62,14 +62,16 @@ static int open_member(const char *path, const char *member, const rlo__file_hin
   return code;
 }
 
-static int make_header(const rlo_shape *shape, bool is_swapped, char *out_header,
-                       size_t *out_bytes) {
+static int make_header(const rlo_shape *shape, bool is_swapped, const rlo_digest *digest,
+                       char *out_header, size_t *out_bytes) {
   const char *name = WRITTEN_NAME;
   rlo_safetensors_plan *plan = NULL;
+  rlo_safetensors_plan_options options = RLO_SAFETENSORS_PLAN_OPTIONS_INIT;
+  options.digests = digest;
   if (is_swapped) {
     return rlo__fail("the numbers of a safetensors file have their first byte first");
   }
-  RLO__EXIT_TRY(rlo__check(rlo_safetensors_plan_create(&name, &shape, 1, NULL, &plan)));
+  RLO__EXIT_TRY(rlo__check(rlo_safetensors_plan_create(&name, &shape, 1, &options, &plan)));
   const rlo_safetensors_file *file = rlo_safetensors_plan_file(plan, 0);
   const bool has_room = file->head_bytes <= RLO__MAX_HEADER_BYTES;
   *out_bytes = (size_t)file->head_bytes;

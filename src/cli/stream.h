@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "relayout/digest.h"
 #include "relayout/service.h"
 
 #include "array_file.h"
@@ -104,9 +105,8 @@ typedef struct rlo__stream_output {
   int64_t bytes;
   /** Its numbers have their first byte last, says the header. */
   bool is_swapped;
-  /** Takes the bytes in place of a file or memory, without a path; NULL: none
-   *  does. Borrowed. */
-  rlo_storage *storage;
+  /** Its bytes go nowhere, without a path: its stream has a digest. */
+  bool is_dropped;
 
   /** The rest is rlo__stream_do's, and begins with zeros: where it is while it
    * is made. */
@@ -139,6 +139,8 @@ typedef struct rlo__stream_result {
   char family[32];
   /** The state of all jobs together. */
   rlo_job_info info;
+  /** Of the only output, if the stream has it: the sum until the end. */
+  rlo_digest digest;
   /** Why a job failed; RLO_OK also if it was none that did. */
   rlo_status status;
   /** All jobs were accepted. */
@@ -163,6 +165,9 @@ typedef struct rlo__stream {
   /** The outputs are compared with what the host makes of the sources, before
    *  they get their names. */
   bool is_verified;
+  /** The digest of the only output, whose numbers are not swapped, is found while it is
+   *  written, and is written too where the format has room for it. */
+  bool has_digest;
   /** Adds what a verb says of its outputs, and, if there is a result, of how they
    *  were made. NULL: nothing is printed. */
   void (*report)(const struct rlo__stream *stream, rlo__report *report,
@@ -193,6 +198,11 @@ typedef struct rlo__stream {
  * prints an event each second for --json.
  */
 int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result);
+
+/** Adds the digest and a line with it, the shape and a path; in JSON the digest alone, null
+ *  without a result. */
+void rlo__stream_report_digest(rlo__report *report, const rlo_shape *shape, const char *path,
+                               const rlo__stream_result *result);
 
 /**
  * Runs the jobs of the only output, whose bytes begin at a position of a file

@@ -76,6 +76,33 @@ int rlo__stream_plan(rlo__stream *stream);
 int rlo__stream_estimate(const rlo__stream *stream, const rlo_service *service,
                          rlo_job_estimate *out_jobs, rlo_job_estimate *out_all);
 
+/* --- stream_check.c: what is found out of an output */
+
+/** A storage that compares what is written with an output. Borrows it. */
+rlo_status rlo__stream_storage_that_compares(rlo__stream_output *output, rlo_storage **out_storage);
+
+/** The sum of an output, to which its parts are added. */
+typedef struct rlo__stream_sum {
+  const rlo_shape *shape;
+  rlo_digest *digest;
+} rlo__stream_sum;
+
+/** Adds a part to a rlo__stream_sum. For rlo_job_options.watch. Threads: safe. */
+rlo_status rlo__stream_sum_add(void *sum, int64_t offset, int64_t bytes, const void *from);
+
+/** The traits of a storage that adds what is written of an output to a sum. */
+rlo_storage_traits rlo__stream_sum_traits(const rlo__stream_output *output);
+
+/** Makes it. Borrows the sum. */
+rlo_status rlo__stream_storage_that_sums(const rlo__stream_output *output, rlo__stream_sum *sum,
+                                         rlo_storage **out_storage);
+
+/** Returns whether a job can add up the output while it writes it. */
+bool rlo__stream_can_sum(const rlo__stream *stream);
+
+/** Makes the digest of the sum, for which it reads the output if it has to. */
+int rlo__stream_finish_digest(const rlo__stream *stream, rlo__stream_result *result);
+
 /* --- stream_report.c: how far a job is, on standard error */
 
 typedef enum rlo__progress_kind {

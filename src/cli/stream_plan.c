@@ -249,8 +249,8 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
     traits[0].granule_bytes = rlo__array_source_granule_bytes(&s->sources[job->source]);
   }
   traits[1].bytes = output->bytes;
-  if (output->storage != NULL) {
-    RLO_TRY(rlo_storage_get_traits(output->storage, &traits[1]));
+  if (output->is_dropped) {
+    traits[1] = rlo__stream_sum_traits(output);
   }
   if (makes_file && rlo__stream_count_jobs(s, job->output, s->num_jobs) == 1) {
     /* It may use the output for two passes. */
@@ -261,7 +261,7 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
     RLO_TRY(rlo__array_source_storage(&s->sources[job->indices], NULL, &of_job.indices));
   }
   const rlo_storage_traits *src = has_file ? &traits[0] : NULL;
-  const rlo_storage_traits *dst = makes_file || output->storage != NULL ? &traits[1] : NULL;
+  const rlo_storage_traits *dst = makes_file || output->is_dropped ? &traits[1] : NULL;
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   const rlo_status status =
       service != NULL

@@ -53,8 +53,8 @@ void rlo__progress_begin(rlo__progress *progress, const rlo__stream *stream,
   const rlo__progress_kind kind = choose_kind(stream->options);
   *progress = (rlo__progress){
       .kind = kind,
-      .name = stream->outputs[0].storage == NULL ? stream->outputs[0].path
-                                                 : stream->sources[0].file.path,
+      .name =
+          !stream->outputs[0].is_dropped ? stream->outputs[0].path : stream->sources[0].file.path,
       .place = stream->options->devices.is_none ? "the host" : result->device_names,
       .is_verifying = stream->is_verifying,
       .next_seconds = kind == RLO__PROGRESS_LINE ? FIRST_SECONDS : LINES_SECONDS,

@@ -42,6 +42,7 @@ typedef struct run {
   /* Of each job; NULL for a share and to verify, which are as they are. */
   rlo_job_estimate *estimates;
   rlo__progress progress;
+  rlo__stream_sum sum;
   /* Some output has a journal; its jobs were told to stop. */
   bool can_resume, is_stopping;
   /* Nothing of what was done is of use. */
@@ -123,58 +124,20 @@ static int prepare_whole(run *r) {
   return RLO__EXIT_OK;
 }
 
-/* --------------------------------------------------------------- comparison */
-
-static rlo_status read_output(void *payload, int64_t offset, int64_t bytes, void *into) {
-  const rlo__stream_output *o = payload;
-  if (o->memory != NULL) {
-    memcpy(into, (const char *)o->memory + offset, (size_t)bytes);
-    return RLO_OK;
-  }
-  return rlo__file_pread(o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
-}
-
-/* Compares, in place of writing. */
-static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const void *from) {
-  const unsigned char *expected = from;
-  unsigned char found[1 << 14];
-  for (int64_t at = 0; at < bytes; at += (int64_t)sizeof(found)) {
-    const size_t length = (size_t)rlo__min(bytes - at, (int64_t)sizeof(found));
-    RLO_TRY(read_output(payload, offset + at, (int64_t)length, found));
-    for (size_t n = 0; memcmp(found, expected + at, length) != 0; ++n) {
-      if (found[n] != expected[at + (int64_t)n]) {
-        return RLO_FAIL(RLO_DATA_LOSS,
-                        "byte %" PRId64
-                        " of the result is 0x%02x, the host makes 0x%02x; "
-                        "nothing was written to %s",
-                        offset + at + (int64_t)n, found[n], expected[at + (int64_t)n],
-                        ((const rlo__stream_output *)payload)->path);
-      }
-    }
-  }
-  return RLO_OK;
-}
-
 /* -------------------------------------------------------------------- jobs */
 
-static rlo_status create_output_storage(const run *r, rlo__stream_output *o,
+static rlo_status create_output_storage(run *r, rlo__stream_output *o,
                                         const rlo_storage_traits *hints,
                                         rlo_storage **out_storage) {
-  if (o->storage != NULL) {
-    *out_storage = rlo_storage_retain(o->storage);
-    return RLO_OK;
+  if (o->is_dropped) {
+    return rlo__stream_storage_that_sums(o, &r->sum, out_storage);
   }
   if (!r->stream->is_verifying) {
     return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
                              : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
                                                    o->bytes + o->scratch_bytes, hints, out_storage);
   }
-  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  ops.read = read_output;
-  ops.write = compare;
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = o->bytes;
-  return rlo_storage_create(&ops, o, &traits, out_storage);
+  return rlo__stream_storage_that_compares(o, out_storage);
 }
 
 static int create_storages(run *r) {
@@ -233,6 +196,8 @@ static int submit(run *r) {
       options.host_memory_bytes = r->estimates[n].budget_bytes;
       options.scratch_bytes = r->estimates[n].scratch_bytes;
     }
+    options.watch = rlo__stream_can_sum(s) ? rlo__stream_sum_add : NULL;
+    options.watch_payload = &r->sum;
     options.indices = rlo_problem_loads(job->problem) ? r->storages[job->indices] : NULL;
     r->result->status =
         rlo_service_submit(r->service, job->problem, r->storages[job->source],
@@ -342,6 +307,7 @@ static void release(run *r) {
 }
 
 static int try_jobs(run *r) {
+  r->sum = (rlo__stream_sum){r->stream->outputs->shape, &r->result->digest};
   RLO__EXIT_TRY(open_devices(r));
   RLO__EXIT_TRY(prepare_whole(r));
   RLO__EXIT_TRY(create_service(r));
@@ -431,7 +397,7 @@ static int begin_output(run *r, int32_t n) {
   rlo__stream_output *o = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
   o->has_part = o->path != NULL && rlo__path_why_in_place(o->path) == NULL;
-  if (o->storage == NULL && (!o->has_part || r->stream->is_in_memory)) {
+  if (!o->is_dropped && (!o->has_part || r->stream->is_in_memory)) {
     RLO__EXIT_TRY(begin_memory(r, o));
   }
   if (!o->has_part) {
@@ -443,7 +409,10 @@ static int begin_output(run *r, int32_t n) {
       .is_resumed = r->stream->options->is_resumed,
   };
   r->can_resume |= start.has_journal;
-  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped, head, &start.head_bytes));
+  const rlo_digest unknown = RLO_DIGEST_INIT;
+  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped,
+                                       r->stream->has_digest ? &unknown : NULL, head,
+                                       &start.head_bytes));
   o->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
   o->part.unfinished.payload = &r->words;
   RLO__EXIT_TRY(rlo__output_file_begin(o->path, &start, &o->part));
@@ -458,23 +427,35 @@ static int begin_output(run *r, int32_t n) {
   return code;
 }
 
-/* Writes an array that was made in memory, and syncs the part. */
-static int finish_output(rlo__stream_output *o) {
+/* Writes the header again, whose length is the same. */
+static int write_digest(rlo__stream_output *o, const rlo_digest *digest) {
+  char head[RLO__MAX_HEADER_BYTES];
+  size_t bytes = 0;
+  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped, digest, head, &bytes));
+  return rlo__output_file_rewrite(&o->part, head, bytes);
+}
+
+/* Writes an array that was made in memory, and syncs the part. A digest comes at last, so that
+ * what may be resumed has none. */
+static int finish_output(const run *r, rlo__stream_output *o) {
+  const rlo_digest *digest = r->stream->has_digest ? &r->result->digest : NULL;
   if (!o->has_part) {
-    return o->path == NULL ? RLO__EXIT_OK
-                           : rlo__array_save(o->path, o->shape, o->is_swapped, o->memory, o->bytes);
+    return o->path == NULL
+               ? RLO__EXIT_OK
+               : rlo__array_save(o->path, o->shape, o->is_swapped, digest, o->memory, o->bytes);
   }
   if (o->memory != NULL) {
     RLO__EXIT_TRY(rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));
   }
-  return rlo__output_file_finish(&o->part);
+  RLO__EXIT_TRY(rlo__output_file_finish(&o->part));
+  return digest == NULL ? RLO__EXIT_OK : write_digest(o, digest);
 }
 
 /* Completes the outputs, and gives the parts their names. */
 static int commit_outputs(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(finish_output(&s->outputs[n]));
+    RLO__EXIT_TRY(finish_output(r, &s->outputs[n]));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (s->outputs[n].has_part) {
@@ -489,7 +470,8 @@ static int check_outputs(const run *r) {
   for (int32_t n = 0; n < s->num_sources; ++n) {
     RLO__EXIT_TRY(rlo__input_file_check_unchanged(&s->sources[n].file));
   }
-  return s->is_verified ? verify(r) : RLO__EXIT_OK;
+  RLO__EXIT_TRY(s->is_verified ? verify(r) : RLO__EXIT_OK);
+  return s->has_digest ? rlo__stream_finish_digest(s, r->result) : RLO__EXIT_OK;
 }
 
 /* Removes the parts that are no outputs, unless they can be resumed. */

@@ -7,9 +7,10 @@
 /** What reading and writing know of the format. */
 
 /** The key of the metadata in a header, and the beginning of those keys in it that
- *  have the shape of a member, and its sharding. */
+ *  have the shape of a member, its digest and its sharding. */
 #define RLO__METADATA_KEY "__metadata__"
 #define RLO__SHAPE_KEY    "relayout:"
+#define RLO__DIGEST_KEY   "relayout.digest:"
 #define RLO__SHARDING_KEY "sharding:"
 
 /** The index of a folder, and its file if it has one only. */

@@ -87,6 +87,7 @@ static rlo_status add_metadata(json_t *metadata, const rlo_safetensors_plan_opti
   for (int64_t n = 0; n < options->num_metadata; ++n) {
     const rlo_safetensors_text *text = &options->metadata[n];
     if (strncmp(text->key, RLO__SHAPE_KEY, strlen(RLO__SHAPE_KEY)) != 0 &&
+        strncmp(text->key, RLO__DIGEST_KEY, strlen(RLO__DIGEST_KEY)) != 0 &&
         json_object_set_new(metadata, text->key, json_string(text->value)) != 0) {
       return rlo__safetensors_fail_json(text->key);
     }
@@ -104,6 +105,13 @@ static rlo_status add_shape(json_t *metadata, const char *name, const rlo_shape 
   (void)rlo_shape_format(shape, text, bytes);
   json_t *entry = json_pack("{s+:s}", RLO__SHAPE_KEY, name, text);
   rlo__free(text);
+  return json_object_update_new(metadata, entry) == 0 ? RLO_OK : rlo__safetensors_fail_json(name);
+}
+
+static rlo_status add_digest(json_t *metadata, const char *name, const rlo_digest *digest) {
+  char text[33];
+  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, digest->high, digest->low);
+  json_t *entry = json_pack("{s+:s}", RLO__DIGEST_KEY, name, text);
   return json_object_update_new(metadata, entry) == 0 ? RLO_OK : rlo__safetensors_fail_json(name);
 }
 
@@ -140,6 +148,9 @@ static rlo_status add_members(rlo_safetensors_plan *plan, int32_t f, json_t *hea
     plan->places[m].offset_bytes = at;
     at += plan->places[m].bytes;
     RLO_TRY(add_member(header, metadata, name, plan->shapes[m], &plan->places[m]));
+    if (plan->options.digests != NULL) {
+      RLO_TRY(add_digest(metadata, name, &plan->options.digests[m]));
+    }
     (void)json_object_set_new(map, name, json_string(plan->files[f].name));
   }
   return json_object_size(metadata) > 0 || json_object_del(header, RLO__METADATA_KEY) == 0

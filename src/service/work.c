@@ -59,11 +59,13 @@ static int64_t length_of(const rlo__lattice *lattice, int32_t dim) {
 }
 
 /* Cuts runs into parts of about equal length, so that none is a small rest: at
- * pages, where they are long, so that what begins with one goes on with one. */
+ * pages, where they are long, so that what begins with one goes on with one; never in a
+ * unit, so that whole ones are shown to a watcher. */
 static int64_t cut_run(int64_t run_bytes, int64_t target_bytes, int64_t granule_bytes) {
   const int64_t page_bytes = 4096;
   int64_t step = rlo__ceil_div(page_bytes, granule_bytes) * granule_bytes;
-  step = step <= target_bytes ? step : granule_bytes;
+  step = step <= target_bytes ? step
+                              : rlo__ceil_div(RLO_MAX_UNIT_BITS / 8, granule_bytes) * granule_bytes;
   int64_t most = rlo__max(1, target_bytes / step) * step;
   int64_t equal = rlo__ceil_div(run_bytes, rlo__ceil_div(run_bytes, most));
   return rlo__ceil_div(equal, step) * step;

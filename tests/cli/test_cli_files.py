@@ -628,6 +628,29 @@ class Digest(CliCase):
             for memory in [], ["--memory", "1MiB"]:
                 self.assertEqual(self.digest("out.raw", "--from", out.strip(),
                                              *memory), wanted, layout)
+            self.ok("convert", "--host", "in.npy", "out.safetensors", "--to", layout)
+            self.assertEqual(self.digest("out.safetensors"), wanted, layout)
+
+    def test_it_is_found_beside_a_conversion(self):
+        self.write("rows.npy", npy_bytes("<f4", (1200, 1500), floats(
+            *((31 * n) % 1009 / 8 for n in range(1800000)))))
+        for arguments in (["in.npy", "out.npy"], ["in.npy", "out.raw", "--to", "{0,1:E(96)}"],
+                          ["rows.npy", "out.npy", "--memory", "1MiB"],
+                          ["rows.npy", "out.npy", "--perm", "1,0", "--memory", "1MiB"],
+                          ["rows.npy", "out.npy", "--perm", "1,0", "--passes", "2",
+                           "--memory", "2MiB"],
+                          ["rows.npy", "out.raw", "--to", "{1,0:T(8,128)}", "--io", "direct"],
+                          ["rows.npy", "out.safetensors", "--to", "{0,1}"]):
+            shape, line = self.ok("convert", "--host", "--digest",
+                                  *arguments).splitlines()
+            hints = ["--from", shape] if "out.raw" in arguments else []
+            self.assertEqual(tuple(line.split("  ")[:2]),
+                             self.digest(arguments[1], *hints), arguments)
+        self.assertIn(b'"relayout.digest:tensor":"%s"' % line[:32].encode(),
+                      self.read("out.safetensors")[:4096])
+        self.assertEqual(line[:32], self.digest("rows.npy")[0])
+        self.fails(1, "--digest is for numbers with their first byte first",
+                   "convert", "in.npy", "out.npy", "--digest", "--byte-order", "big")
 
     def test_a_changed_bit_changes_it(self):
         wanted = self.digest("in.npy")

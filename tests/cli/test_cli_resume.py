@@ -544,6 +544,13 @@ class Verify(Resume):
         self.assertTrue(end["is_verified"] and end["bytes_resumed"] > 0)
         self.assert_whole()
 
+    def test_a_digest_after_a_resume(self):
+        self.stop()
+        end = self.resume(*self.arguments, "--digest")
+        self.assertGreater(end["bytes_resumed"], 0)
+        self.assert_whole()
+        self.assertEqual(end["digest"], self.ok("digest", "out.npy")[:32])
+
     def test_it_finds_a_wrong_byte(self):
         # The writes before it are the journal's.
         self.stop(flip=100)

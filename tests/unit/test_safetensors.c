@@ -355,13 +355,16 @@ static void check_members(void) {
 /* With every limit of a file's size, and metadata that is carried over. */
 RLO_LOOP_TEST(test_safetensors__what_is_written_is_read, 0, 4) {
   static const int64_t limits[] = {0, 1, 20000, INT64_MAX};
-  static const rlo_safetensors_text texts[] = {{"format", "pt"}, {"relayout:m1", "f32[9]"}};
+  static const rlo_safetensors_text texts[] = {
+      {"format", "pt"}, {"relayout:m1", "f32[9]"}, {"relayout.digest:m1", "old"}};
+  static const rlo_digest digests[MAX_MEMBERS] = {{0x12, 0xab}};
   rlo_safetensors_plan_options options = RLO_SAFETENSORS_PLAN_OPTIONS_INIT;
   rlo_safetensors_plan *plan = NULL;
   char target[3 * TEMP_FOLDER_CHARS];
   options.shard_bytes = limits[_i];
   options.metadata = texts;
-  options.num_metadata = 2;
+  options.num_metadata = 3;
+  options.digests = digests;
   snprintf(target, sizeof(target), "%s/out%s", folder, _i == 0 ? ".safetensors" : "");
   parse_shapes(mixed, MAX_MEMBERS);
   expect_ok(rlo_safetensors_plan_create(names, shape_list, MAX_MEMBERS, &options, &plan));
@@ -377,7 +380,12 @@ RLO_LOOP_TEST(test_safetensors__what_is_written_is_read, 0, 4) {
   int64_t count = 0;
   ck_assert_str_eq(rlo_safetensors_metadata(list, &count)[0].value, "pt");
   /* Four of the shapes are not plain. */
-  ck_assert_int_eq(count, 5);
+  ck_assert_int_eq(count, 5 + MAX_MEMBERS);
+  for (const rlo_safetensors_text *t = rlo_safetensors_metadata(list, &count); count > 0; --count) {
+    const bool is_first = strcmp(t[count - 1].key, "relayout.digest:m0") == 0;
+    ck_assert(!is_first || strcmp(t[count - 1].value, "000000000000001200000000000000ab") == 0);
+    ck_assert_str_ne(t[count - 1].value, "old");
+  }
 }
 
 RLO_TEST(test_safetensors__members_are_aligned_as_their_sizes_allow) {

@@ -230,7 +230,7 @@ static int begin_output(run *r) {
   char head[RLO__MAX_HEADER_BYTES];
   rlo__output_start start = {.head = head};
   RLO__EXIT_TRY(
-      rlo__array_make_header(path, &r->conversion.dst_shape, false, head, &start.head_bytes));
+      rlo__array_make_header(path, &r->conversion.dst_shape, false, NULL, head, &start.head_bytes));
   RLO__EXIT_TRY(rlo__output_file_begin(path, &start, &r->output));
   r->place.offset_bytes = (int64_t)start.head_bytes;
   (void)snprintf(r->place.path, sizeof r->place.path, "%s", r->output.file.temp_path);
