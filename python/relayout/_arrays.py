@@ -150,7 +150,8 @@ def _take_numpy(array: np.ndarray[Any, Any], owner: Any) -> Array:
         text, lowest = f"{name}[{','.join(map(str, array.shape))}]", 0
     else:
         text, lowest = strided_text(name, array.shape, array.strides, dtype.itemsize)
-    return Array(text, name, array.shape, array.ctypes.data + lowest, owner, array)
+    address: int = array.__array_interface__["data"][0]
+    return Array(text, name, array.shape, address + lowest, owner, array)
 
 
 def strided_text(name: str, dims: Dims, strides: Dims, itemsize: int) -> tuple[str, int]:

@@ -19,6 +19,8 @@ from .errors import ArgumentError
 
 Step = tuple[Any, ...]
 
+# What is smaller takes one thread, whatever it is given.
+ONE_THREAD_BYTES = 256 << 10
 # From so many bytes on a movement is a job, which Ctrl-C cancels.
 INTERRUPTIBLE_BYTES = 64 << 20
 
@@ -41,8 +43,9 @@ class Movement:
         finally:
             for chain in chains:
                 _c.chain_release(chain)
-        self.problems = [(_c.list_get(self._list, n), _c.list_operand(self._list, n))
-                         for n in range(_c.list_count(self._list))]
+        problems = [_c.list_get(self._list, n) for n in range(_c.list_count(self._list))]
+        self.problems = [(problem, _c.list_operand(self._list, n), _c.problem_dst_bytes(problem))
+                         for n, problem in enumerate(problems)]
 
     def __del__(self) -> None:
         if hasattr(self, "_list"):
@@ -50,10 +53,11 @@ class Movement:
 
     def run(self, operands: Sequence[Array], to: Array, threads: int | None) -> None:
         """Runs the problems in order. Raises KeyboardInterrupt, and then `to` is undefined."""
-        for problem, operand in self.problems:
+        for problem, operand, written in self.problems:
             source = operands[operand].address
-            written = _c.problem_dst_bytes(problem)
-            if written < INTERRUPTIBLE_BYTES:
+            if written < ONE_THREAD_BYTES:
+                _c.run_host(problem, source, None, to.address, threads or 1)
+            elif written < INTERRUPTIBLE_BYTES:
                 _c.run_host(problem, source, None, to.address, threads or count_cpus())
             else:
                 from .service import run_as_job

@@ -178,8 +178,6 @@ def digest(x: Any, *, threads: int | None = None) -> str:
     if isinstance(x, np.ndarray) and not x.dtype.isnative:
         x = x.astype(x.dtype.newbyteorder("="))
     array = take(x)
-    if ":strides(" in array.text and 0 in take_strides(array.text):
-        array = take(contiguous(x, threads=threads))  # elements share slots
     return digest_of(array.text, array.address, threads)
 
 
@@ -202,11 +200,6 @@ def digest_of(text: str, address: int, threads: int | None) -> str:
             _c.digest_join(byref(total), byref(part))
     _c.digest_finish(byref(shape), byref(total), byref(total))
     return f"{total.high:016x}{total.low:016x}"
-
-
-def take_strides(text: str) -> list[int]:
-    """The strides that a text names."""
-    return [int(n) for n in text.partition(":strides(")[2].partition(")")[0].split(",")]
 
 
 def _is_swapped(array: Array) -> bool:
@@ -234,7 +227,7 @@ def _bits_of(value: Any, like: Array) -> bytes:
     bits = create_string_buffer(max(1, type_bits(like.dtype) // 8))
     source = take(wide)
     movement = lower((source.text,), (("convert", like.dtype),), None)
-    for problem, _ in movement.problems:
+    for problem, *_ in movement.problems:
         _c.run_host(problem, source.address, None, bits, 1)
     if _is_swapped(like):
         native = like.lender.dtype.newbyteorder("=")

@@ -242,7 +242,9 @@ class Calls(unittest.TestCase):
 
     def test_no_leak(self):
         a = np.random.rand(80, 90).astype("f4")
+        sizes = itertools.count()
         calls = (lambda: rl.transpose(a), lambda: rl.digest(a, threads=1),
+                 lambda: rl.pad(a[:8], ((next(sizes) % 999, 0), (0, 0))),  # each is lowered
                  lambda: rl.relayout(a, "{0,1}"), lambda: rl.rearrange(a, "a b -> (b a)"),
                  lambda: self.assertRaises(rl.Error, rl.pad, a, (-99, 0)))
         size = [0, 0]

@@ -87,7 +87,7 @@ class Convert(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(".")), ["a.npy", "b.bin", "s.npy"])
 
     def test_interrupted_and_resumed(self):
-        a = np.arange(6000 * 4000, dtype="f4").reshape(6000, 4000)
+        a = np.arange(4000 * 3000, dtype="f4").reshape(4000, 3000)
         np.save("a.npy", a)
         script = ("import relayout as rl; print('ready', flush=True); "
                   "rl.convert('a.npy', 'b.npy', perm=(1, 0), memory='1MiB', resume=True, threads=1)")

@@ -165,6 +165,7 @@ class Jobs(unittest.TestCase):
                   "end = rl.Storage('u8[40000000]', read=slow, granule=100000)\n"
                   "s = rl.Service(memory='1MiB', threads=2)\n"
                   "job = s.submit(end, np.zeros(40000000, 'u1'))\n"
+                  "import builtins; builtins.kept = s, job  # beyond the modules\n"
                   "time.sleep(.1)\n")
         run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                              timeout=60)
