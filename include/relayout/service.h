@@ -167,10 +167,11 @@ typedef struct rlo_job_options {
    *  none. */
   rlo_storage *indices;
   /**
-   * Is shown each run of bytes of the destination when it has been written, not cut within a
-   * unit of the problem, and those of the last of two passes; by any of the service's threads, several at once. NULL: nobody is. A problem
-   * that writes each byte once shows each once. What a journal has as done is not shown, and
-   * neither is memory that is written where it lies. The job fails if it fails, with its status.
+   * Called with each run of bytes of the destination once it has been written, by any of the
+   * service's threads, several at once; of two passes with those of the second. A run holds
+   * whole units of the problem. A problem that writes each byte once shows each once; what a
+   * journal has as done is not shown, nor is memory that is written where it lies. A status
+   * other than RLO_OK fails the job. NULL: nobody is called.
    */
   rlo_status (*watch)(void *payload, int64_t offset, int64_t bytes, const void *from);
   void *watch_payload;

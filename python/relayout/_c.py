@@ -82,7 +82,8 @@ class ServiceOptions(_Sized):
 class JobOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("priority", c_int32), ("host_memory_bytes", c_int64),
                 ("is_new_destination", c_bool), ("passes", c_int32), ("scratch_bytes", c_int64),
-                ("journal_path", c_char_p), ("indices", c_void_p)]
+                ("journal_path", c_char_p), ("indices", c_void_p), ("watch", c_void_p),
+                ("watch_payload", c_void_p)]
 
 
 class JobEstimate(_Sized):
