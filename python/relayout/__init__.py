@@ -20,6 +20,7 @@ from .errors import (ArgumentError, BuildError, Cancelled, DataLoss, DeviceError
                      RangeError, Unsupported)
 from .files import convert
 from .layout import Explanation, LaidOut, Layout, Shape, explain, relayout, show
+from .locate import Located, locate
 from .ops import cast, concat, contiguous, digest, pad, rearrange, transpose
 from .service import Job, Progress, Service, Storage
 
@@ -34,8 +35,9 @@ __version__: str = _c.version_string().decode()
 
 __all__ = [
     "ArgumentError", "BuildError", "Cancelled", "DataLoss", "DeviceError", "Error", "Exists",
-    "Explanation", "IOFailure", "InternalError", "Job", "LaidOut", "Layout", "NotFound",
+    "Explanation", "IOFailure", "InternalError", "Job", "LaidOut", "Layout", "Located",
+    "NotFound",
     "OutOfMemory", "Overflow", "ParseError", "Progress", "RangeError", "Service", "Shape",
-    "Storage", "Unsupported", "cast", "concat", "contiguous", "convert", "digest", "explain", "pad",
+    "Storage", "Unsupported", "cast", "concat", "contiguous", "convert", "digest", "explain", "locate", "pad",
     "rearrange", "relayout", "show", "transpose",
 ]
