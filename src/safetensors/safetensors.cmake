@@ -35,7 +35,8 @@ file(GLOB safetensors_sources CONFIGURE_DEPENDS
 set(safetensors_base ${shared_base})
 if(library_type STREQUAL "SHARED")
   list(APPEND safetensors_base "${PROJECT_SOURCE_DIR}/src/base/file.c"
-       "${PROJECT_SOURCE_DIR}/src/base/file_replace.c")
+       "${PROJECT_SOURCE_DIR}/src/base/file_replace.c"
+       "${PROJECT_SOURCE_DIR}/src/base/str.c")
 endif()
 add_library(relayout_safetensors ${library_type} ${safetensors_sources}
                                  ${safetensors_base})

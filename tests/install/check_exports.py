@@ -19,7 +19,8 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 # The name is the first one of ours that a parenthesis follows.
 DECLARATION = re.compile(r"\bRLO_API\b[^;{]*?\b(rlo_\w+)\s*\(", re.S)
 LIBRARIES = {"mpi.h": "librelayout-mpi",
-             "safetensors.h": "librelayout-safetensors"}
+             "safetensors.h": "librelayout-safetensors",
+             "recipe.h": "librelayout-safetensors"}
 
 
 def declared(include, libraries):

@@ -14,6 +14,7 @@
 #include "relayout/kernel.h"
 #include "relayout/npy.h"
 #include "relayout/profile.h"
+#include "relayout/recipe.h"
 #include "relayout/redistribution.h"
 #include "relayout/relayout.h"
 #include "relayout/safetensors.h"
