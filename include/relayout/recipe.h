@@ -37,23 +37,41 @@ RLO_BEGIN_DECLS
  *          reshape 2,-1,64      one size may be -1
  *          concat 0, stack 0    along dimension 0; -1 is the last
  *          split 0              into equal parts; "split 0 512,64,64" by sizes
- *          slice 0:4,::2        begin:end:step for the first dimensions, as in Python
- *          pad 0:3,1:2          zeros before and after, for each dimension
+ *          slice 0:4,2:         begin:end of the first dimensions, as in Python
+ *          pad 0:3,1:2          zeros before and after, for the first dimensions
  *          cast bf16
  *          layout {1,0:T(8,128)(2,1)}   the last one, as rlo_layout_parse takes it
  * rest   What becomes of members that no rule takes: "copy" (also without `rest`),
- *        "refuse" or "drop".
+ *        "refuse", "drop", or {"ops": [OPERATION, ...]} for each of them. The rest is
+ *        not cast from integers to a floating-point type: it is refused, and a rule of
+ *        its own says what becomes of such a member.
  *
  * An operation sees the logical array of a member, whatever its layout. The result
  * is row-major unless the last operation is a layout.
+ *
+ * Twice is once. The shape of a transposed square matrix does not tell that it is one,
+ * so metadata do, under the key RLO_RECIPE_KEY NAME: the operations and the `to` of each
+ * rule that has made the member, such as
+ *
+ *   [perm 1,0; concat 0 -> *.qkv][cast bf16]
+ *
+ * Who reads members gives these texts to rlo_recipe_apply. Who writes results writes, for
+ * each of them, the text of its first member and the `made_by` of the result behind it,
+ * if one of them is not empty, and no other key that begins so. Then a member that a rule
+ * has made is copied by this rule: one with `to` has made each member that has its text;
+ * one without, those that it takes by their names and that have it. A rule that finds
+ * only what it has made is no error. `from` is no part of the text, so that a rule that is
+ * changed to take more members does not convert the others again.
  *
  * Threads: a recipe and its results are only read.
  */
 
 /** The longest recipe that is read, in bytes. */
 #define RLO_RECIPE_MAX_BYTES 16777216
-/** The most groups, and the most stars, of a pattern. */
+/** The most stars of a pattern. */
 #define RLO_RECIPE_MAX_MARKS 8
+/** Begins the keys of metadata that say by which operations members were made. */
+#define RLO_RECIPE_KEY "relayout.made_by:"
 
 typedef struct rlo_recipe rlo_recipe;
 
@@ -79,6 +97,8 @@ typedef struct rlo_recipe_member {
   const char *name;
   /** As it lies in its file, with its layout. */
   const rlo_shape *shape;
+  /** The text of its file's metadata for RLO_RECIPE_KEY NAME; NULL: there is none. */
+  const char *made_by;
 } rlo_recipe_member;
 
 /** What a recipe gives. */
@@ -93,8 +113,14 @@ typedef struct rlo_recipe_result {
    *  members[n]. */
   const int64_t *members;
   int32_t num_members;
-  /** The rule that makes it, from 1; 0: it is of the rest, and a copy. */
+  /** The rule that makes it, or that has made it before, from 1; 0: it is of the rest. */
   int32_t rule;
+  /** The part of a split that it is, from 0. */
+  int32_t part;
+  /** It is its one member as it is: of the rest, or made before. */
+  bool is_copy;
+  /** What the text of its first member for RLO_RECIPE_KEY is extended by; NULL: nothing. */
+  const char *made_by;
 } rlo_recipe_result;
 
 /**
@@ -107,8 +133,8 @@ typedef struct rlo_recipe_result {
  * @return RLO_OK; RLO_NOT_FOUND for a rule that takes no member, and for members that
  *         are missing where a rule joins; RLO_ALREADY_EXISTS for a member that is taken
  *         twice, and two results of one name; RLO_INVALID_ARGUMENT for an operation that
- *         does not fit its array, two members of one name, a star that takes no number,
- *         a NULL, a negative count, and members of the rest if they are refused; the
+ *         does not fit its array, a star that takes no number, a NULL, a negative count,
+ *         and members of the rest if they are refused; the
  *         statuses of chain.h and ops.h; RLO_OUT_OF_MEMORY. The message names the rule,
  *         the result and the operation.
  */

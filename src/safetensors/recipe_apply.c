@@ -4,425 +4,318 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "safetensors/recipe.h"
 
-/* A name in an index of names, sorted from the front or from the back. */
-typedef struct entry {
-  const char *name;
-  size_t length;
-  int64_t member;
-} entry;
-
-/* A member that a rule takes. */
-typedef struct hit {
-  /* Of the result; of the first one of a split. Owned. */
+/* A result, or one of the members that are joined to one. */
+typedef struct piece {
+  rlo_recipe_result made;
+  /* Owned, of the result; the shape of a copy is its member's. */
   char *name;
+  rlo_shape *shape;
+  const rlo__rule *rule;
   int64_t member;
-  /* Its place among those that are joined: the choice of texts, and the number. */
-  int32_t group;
-  int64_t number;
-  rlo__match match;
-} hit;
+  /* Among those that are joined: the text times 2^32, and the number. */
+  int64_t place;
+} piece;
 
 struct rlo_recipe_results {
   const rlo_recipe *recipe;
   const rlo_recipe_member *members;
-  rlo__result *items;
-  size_t count, capacity;
+  int64_t num_members;
+  /* The number of the rule that takes each member; 0: none; MADE: a rule has made it. */
+  int32_t *taken;
+  /* In the end those that are results. */
+  piece *pieces;
+  size_t count;
+  size_t capacity;
+  /* The members of all pieces, sorted by name and place. */
+  int64_t *numbers;
 };
 
-typedef struct state {
-  const rlo_recipe *recipe;
-  const rlo_recipe_member *members;
-  int64_t count;
-  entry *forward, *backward;
-  /* The rule that takes a member; 0: none. */
-  int32_t *taken;
-  hit *hits;
-  size_t num_hits, hit_capacity;
-  rlo_recipe_results *results;
-} state;
+enum { MADE = -1 };
 
-/* -------------------------------------------------------------------- index */
+/* ------------------------------------------------------------------- names */
 
-/* Compares the last letters of a name with a text. A name that is the text's end is
- * less; one that ends in the text is equal. */
-static int compare_end(const entry *e, const char *text, size_t length) {
-  for (size_t n = 1; n <= length; ++n) {
-    if (n > e->length) {
-      return -1;
-    }
-    const int difference = (unsigned char)e->name[e->length - n] - (unsigned char)text[length - n];
-    if (difference != 0) {
-      return difference;
-    }
-  }
-  return 0;
-}
+/* What the stars of a pattern stand for in a name. */
+typedef struct matched {
+  const char *begin[RLO_RECIPE_MAX_MARKS];
+  size_t length[RLO_RECIPE_MAX_MARKS];
+} matched;
 
-static int by_front(const void *a, const void *b) {
-  return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
-}
-
-static int by_back(const void *a, const void *b) {
-  const entry *e = b;
-  const int order = compare_end(a, e->name, e->length);
-  return order != 0 ? order : ((const entry *)a)->length > e->length;
-}
-
-static rlo_status build_index(state *s) {
-  s->taken = rlo__alloc_array((size_t)s->count + 1, sizeof(*s->taken));
-  s->forward = rlo__alloc_array((size_t)s->count + 1, sizeof(*s->forward));
-  s->backward = rlo__alloc_array((size_t)s->count + 1, sizeof(*s->backward));
-  if (s->taken == NULL || s->forward == NULL || s->backward == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (int64_t n = 0; n < s->count; ++n) {
-    const char *name = s->members[n].name;
-    RLO_REQUIRE(name, s->members[n].shape);
-    s->forward[n] = (entry){name, strlen(name), n};
-    s->backward[n] = s->forward[n];
-  }
-  qsort(s->forward, (size_t)s->count, sizeof(*s->forward), by_front);
-  qsort(s->backward, (size_t)s->count, sizeof(*s->backward), by_back);
-  for (int64_t n = 1; n < s->count; ++n) {
-    if (strcmp(s->forward[n - 1].name, s->forward[n].name) == 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "two members have the name '%s'", s->forward[n].name);
-    }
-  }
-  return RLO_OK;
-}
-
-/* The first name that is not before the text; with `is_upper` the first behind all that
- * have it. */
-static int64_t find_bound(const entry *entries, int64_t count, const char *text, size_t length,
-                          bool is_backward, bool is_upper) {
-  int64_t begin = 0;
-  for (int64_t end = count; begin < end;) {
-    const int64_t middle = begin + (end - begin) / 2;
-    const int order = is_backward ? compare_end(&entries[middle], text, length)
-                                  : strncmp(entries[middle].name, text, length);
-    if (order < 0 || (is_upper && order == 0)) {
-      begin = middle + 1;
+/* Writes a name: a text of the group, and what its stars stand for in their order;
+ * NULL leaves the stars. */
+static void write_name(const rlo__pattern *pattern, int32_t text, const matched *match,
+                       rlo__str *out) {
+  int32_t star = 0;
+  for (const char *at = pattern->text; *at != '\0'; ++at) {
+    if (*at == '{') {
+      for (int32_t n = text % pattern->num_texts; n > 0; --n) {
+        at += 1 + strcspn(at + 1, ",");
+      }
+      rlo__str_append_bytes(out, at + 1, strcspn(at + 1, ",}"));
+      at = strchr(at, '}');
+    } else if (*at == '*' && match != NULL) {
+      rlo__str_append_bytes(out, match->begin[star], match->length[star]);
+      ++star;
     } else {
-      end = middle;
+      rlo__str_append_char(out, *at);
     }
   }
-  return begin;
 }
 
-/* The names that a pattern may match: those with its text before the first star, or
- * those with its text behind the last one, whichever are fewer. */
-static const entry *find_candidates(const state *s, const char *stars, int64_t *out_count) {
-  const size_t front = strcspn(stars, "*");
-  const char *last = strrchr(stars, '*');
-  const char *back = last == NULL ? stars : last + 1;
-  const int64_t begin = find_bound(s->forward, s->count, stars, front, false, false);
-  const int64_t end = find_bound(s->forward, s->count, stars, front, false, true);
-  const int64_t back_begin = find_bound(s->backward, s->count, back, strlen(back), true, false);
-  const int64_t back_end = find_bound(s->backward, s->count, back, strlen(back), true, true);
-  *out_count = end - begin < back_end - back_begin ? end - begin : back_end - back_begin;
-  return *out_count == end - begin ? s->forward + begin : s->backward + back_begin;
+/* Compares a name with a text with stars. Each star takes as little as possible. Only
+ * the last star grows: if the text behind an earlier one is there, it is there first. */
+static bool match_name(const char *stars, const char *name, matched *out) {
+  const char *behind = NULL;
+  int32_t star = -1;
+  while (*name != '\0' || *stars != '\0') {
+    if (*stars == '*') {
+      out->begin[++star] = name;
+      out->length[star] = 0;
+      behind = ++stars;
+    } else if (*name != '\0' && *stars == *name) {
+      ++stars;
+      ++name;
+    } else if (star >= 0 && out->begin[star][out->length[star]] != '\0') {
+      stars = behind;
+      name = out->begin[star] + ++out->length[star];
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
-/* --------------------------------------------------------------------- hits */
+/* ------------------------------------------------------------------ pieces */
+
+/* Tells if a rule has made a member: one with `to` has those that have its text, one
+ * without those that it takes, too. */
+static bool has_made(const rlo__rule *rule, const rlo_recipe_member *member) {
+  return member->made_by != NULL && rule->made_by[0] != '\0' &&
+         strstr(member->made_by, rule->made_by) != NULL;
+}
+
+static bool has_to(const rlo__rule *rule) {
+  return rule->to.text != rule->from.text;
+}
 
 /* Reads the number that the last star stands for. */
-static rlo_status read_number(const rlo__rule *rule, const char *name, hit *h) {
-  const int32_t star = rule->from.num_stars - 1;
-  const char *text = h->match.begin[star];
-  const size_t length = h->match.length[star];
-  if (length == 0 || length > 9 || strspn(text, "0123456789") < length) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "rule %d: the last star of '%s' joins numbers, and in '%s' it is '%.*s'",
-                    rule->number, rule->from.text, name, (int)(length < 99 ? length : 99), text);
-  }
-  for (size_t n = 0; n < length; ++n) {
-    h->number = 10 * h->number + (text[n] - '0');
-  }
-  return RLO_OK;
+static rlo_status read_number(const rlo__rule *rule, const matched *match, const char *name,
+                              int64_t *out_number) {
+  const char *text = match->begin[rule->from.num_stars - 1];
+  const size_t length = match->length[rule->from.num_stars - 1];
+  *out_number = strtoll(text, NULL, 10);
+  return length > 0 && length < 10 && strspn(text, "0123456789") == length
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "%s: the last star of '%s' joins numbers, and in '%s' it is '%.*s'",
+                        rule->label, rule->from.text, name, (int)length, text);
 }
 
-static rlo_status make_name(const rlo__rule *rule, const char *name, int32_t choice,
-                            const rlo__match *match, char **out_name) {
-  rlo__str text = rlo__str_growing();
-  if (rule->to.text == NULL) {
-    rlo__str_append(&text, name);
+/* Adds a part of what a rule makes of a member; without a match it is copied. */
+static rlo_status add_piece(rlo_recipe_results *results, const rlo__rule *rule, int64_t member,
+                            int32_t text, int32_t part, const matched *match) {
+  const char *old_name = results->members[member].name;
+  rlo__str name = rlo__str_growing();
+  RLO_TRY(
+      rlo__array_reserve(&results->pieces, sizeof(piece), results->count + 1, &results->capacity));
+  piece *p = &results->pieces[results->count];
+  *p = (piece){.rule = rule,
+               .member = member,
+               .made = {.rule = rule->number, .part = part, .is_copy = match == NULL}};
+  if (match == NULL) {
+    rlo__str_append(&name, old_name);
   } else {
-    rlo__pattern_write(&rule->to, choice, match, &text);
+    if (rule->is_collecting) {
+      RLO_TRY(read_number(rule, match, old_name, &p->place));
+    }
+    p->place += rule->num_joined > 1 ? (int64_t)text << 32 : 0;
+    write_name(&rule->to, rule->num_parts > 1 ? part : text, match, &name);
   }
-  return rlo__str_take(&text, out_name);
-}
-
-static rlo_status add_hit(state *s, const rlo__rule *rule, int64_t member, int32_t choice,
-                          const rlo__match *match) {
-  const char *name = s->members[member].name;
-  const int32_t before = s->taken[member];
-  if (before != 0) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS, "member '%s' is taken twice, by rule %d and by rule %d",
-                    name, before, rule->number);
-  }
-  s->taken[member] = rule->number;
-  RLO_TRY(rlo__array_reserve(&s->hits, sizeof(*s->hits), s->num_hits + 1, &s->hit_capacity));
-  hit *h = &s->hits[s->num_hits];
-  *h = (hit){.member = member, .group = rule->is_grouping ? choice : 0, .match = *match};
-  if (rule->is_collecting) {
-    RLO_TRY(read_number(rule, name, h));
-  }
-  const bool has_groups = rule->from.num_groups > 0 && rule->to.num_groups > 0;
-  RLO_TRY(make_name(rule, name, has_groups ? choice : 0, match, &h->name));
-  ++s->num_hits;
+  RLO_TRY(rlo__str_take(&name, &p->name));
+  p->made.name = p->name;
+  ++results->count;
   return RLO_OK;
 }
 
-static rlo_status take_choice(state *s, const rlo__rule *rule, int32_t choice, rlo__str *stars) {
-  rlo__pattern_write(&rule->from, choice, NULL, stars);
-  RLO_TRY(rlo__str_status(stars));
-  int64_t count = 0;
-  const entry *candidates = find_candidates(s, rlo__str_text(stars), &count);
-  for (int64_t n = 0; n < count; ++n) {
-    rlo__match match;
-    if (rlo__match_name(rlo__str_text(stars), candidates[n].name, &match)) {
-      RLO_TRY(add_hit(s, rule, candidates[n].member, choice, &match));
+/* A rule takes a member, if it has the name that `stars` says; *is_used then. */
+static rlo_status take_member(rlo_recipe_results *results, const rlo__rule *rule, int64_t n,
+                              int32_t text, const char *stars, bool *is_used) {
+  const rlo_recipe_member *member = &results->members[n];
+  int32_t *taken = &results->taken[n];
+  matched match;
+  *is_used |= has_to(rule) && has_made(rule, member);
+  if (*taken == MADE || (rule->number == 0 && *taken > 0) ||
+      !match_name(stars, member->name, &match)) {
+    return RLO_OK;
+  }
+  if (*taken > 0) {
+    return RLO_FAIL(RLO_ALREADY_EXISTS, "member '%s' is taken twice, by rule %d and by %s",
+                    member->name, *taken, rule->label);
+  }
+  if (rule->number == 0 && strcmp(results->recipe->rest, "refuse") == 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "no rule takes member '%s', and the recipe refuses the rest", member->name);
+  }
+  *is_used = true;
+  *taken = rule->number;
+  const bool is_copy = rule->made_by[0] == '\0' || (!has_to(rule) && has_made(rule, member));
+  for (int32_t part = 0; part < (is_copy ? 1 : rule->num_parts); ++part) {
+    RLO_TRY(add_piece(results, rule, n, text, part, is_copy ? NULL : &match));
+  }
+  return RLO_OK;
+}
+
+static rlo_status take(rlo_recipe_results *results, const rlo__rule *rule) {
+  rlo_status status = RLO_OK;
+  bool is_used = rule->number == 0;
+  rlo__str stars = rlo__str_growing();
+  for (int32_t text = 0; text < rule->from.num_texts; ++text) {
+    rlo__str_truncate(&stars, 0);
+    write_name(&rule->from, text, NULL, &stars);
+    status = status == RLO_OK ? rlo__str_status(&stars) : status;
+    for (int64_t n = 0; n < results->num_members && status == RLO_OK; ++n) {
+      status = take_member(results, rule, n, text, rlo__str_text(&stars), &is_used);
+    }
+  }
+  rlo__str_deinit(&stars);
+  return status != RLO_OK || is_used
+             ? status
+             : RLO_FAIL(RLO_NOT_FOUND, "%s takes no member: none of %lld matches '%s'", rule->label,
+                        (long long)results->num_members, rule->from.text);
+}
+
+/* Copies what rules with `to` have made. */
+static rlo_status take_made(rlo_recipe_results *results) {
+  for (int64_t n = 0; n < results->num_members; ++n) {
+    RLO_REQUIRE(results->members[n].name, results->members[n].shape);
+    for (int32_t r = 0; r < results->recipe->num_rules && results->taken[n] == 0; ++r) {
+      const rlo__rule *rule = &results->recipe->rules[r];
+      if (has_to(rule) && has_made(rule, &results->members[n])) {
+        results->taken[n] = MADE;
+        RLO_TRY(add_piece(results, rule, n, 0, 0, NULL));
+      }
     }
   }
   return RLO_OK;
-}
-
-static int by_place(const void *a, const void *b) {
-  const hit *x = a;
-  const hit *y = b;
-  const int order = strcmp(x->name, y->name);
-  if (order != 0 || x->group != y->group) {
-    return order != 0 ? order : (x->group > y->group) - (x->group < y->group);
-  }
-  return (x->number > y->number) - (x->number < y->number);
 }
 
 /* ------------------------------------------------------------------ results */
 
-/* Says which member is missing where hit n should be another one. */
-static rlo_status refuse_place(const state *s, const rlo__rule *rule, const hit *hits, int64_t n,
-                               int32_t group, int64_t number) {
-  if (n > 0 && by_place(&hits[n - 1], &hits[n]) == 0) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS, "rule %d makes '%s' of '%s' and of '%s'", rule->number,
-                    hits[n].name, s->members[hits[n - 1].member].name,
-                    s->members[hits[n].member].name);
-  }
-  rlo__str stars = rlo__str_growing();
-  rlo__pattern_write(&rule->from, group, NULL, &stars);
-  const rlo_status status =
-      rule->is_collecting
-          ? RLO_FAIL(RLO_NOT_FOUND, "rule %d, result '%s': number %lld of '%s' is missing",
-                     rule->number, hits[0].name, (long long)number, rlo__str_text(&stars))
-          : RLO_FAIL(RLO_NOT_FOUND, "rule %d, result '%s': '%s' is missing", rule->number,
-                     hits[0].name, rlo__str_text(&stars));
-  rlo__str_deinit(&stars);
-  return status;
+static int by_name(const void *a, const void *b) {
+  const piece *x = a;
+  const piece *y = b;
+  const int order = strcmp(x->name, y->name);
+  return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
-
-/* The hits of a result are all texts of the groups, and of each all numbers. */
-static rlo_status check_places(const state *s, const rlo__rule *rule, const hit *hits,
-                               int64_t count) {
-  const int32_t groups = rule->is_grouping ? rule->from.num_choices : 1;
-  int64_t numbers = 1;
-  int64_t n = 0;
-  for (int64_t k = 0; k < count; ++k) {
-    numbers = hits[k].number >= numbers ? hits[k].number + 1 : numbers;
-  }
-  for (int32_t group = 0; group < groups; ++group) {
-    for (int64_t number = 0; number < numbers; ++number, ++n) {
-      if (n == count || hits[n].group != group || hits[n].number != number) {
-        return refuse_place(s, rule, hits, n < count ? n : 0, group, number);
-      }
-    }
-  }
-  return n == count ? RLO_OK : refuse_place(s, rule, hits, n, 0, 0);
-}
-
-/* Adds a result; its name is given away. */
-static rlo_status add_result(state *s, int32_t rule, int32_t part, char *name, const hit *hits,
-                             int64_t count) {
-  rlo_recipe_results *results = s->results;
-  int64_t *members = rlo__alloc_array((size_t)count, sizeof(*members));
-  if (members == NULL || rlo__array_reserve(&results->items, sizeof(*results->items),
-                                            results->count + 1, &results->capacity) != RLO_OK) {
-    rlo__free(members);
-    rlo__free(name);
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (int64_t n = 0; n < count; ++n) {
-    members[n] = hits[n].member;
-  }
-  rlo__result *r = &results->items[results->count++];
-  r->part = part;
-  r->public_part.name = name;
-  r->public_part.members = members;
-  r->public_part.num_members = (int32_t)count;
-  r->public_part.rule = rule;
-  return RLO_OK;
-}
-
-/* Adds the results of hits of one name. */
-static rlo_status add_results(state *s, const rlo__rule *rule, hit *hits, int64_t count) {
-  RLO_TRY(check_places(s, rule, hits, count));
-  if (count > RLO_CHAIN_MAX_PARTS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "rule %d, result '%s': %lld members are more than %d",
-                    rule->number, hits[0].name, (long long)count, RLO_CHAIN_MAX_PARTS);
-  }
-  for (int32_t part = 0; part < rule->num_parts; ++part) {
-    char *name = hits[0].name;
-    hits[0].name = NULL;
-    if (part > 0) {
-      RLO_TRY(make_name(rule, "", part, &hits[0].match, &name));
-    }
-    RLO_TRY(add_result(s, rule->number, part, name, hits, count));
-  }
-  return RLO_OK;
-}
-
-static void drop_hits(state *s) {
-  for (; s->num_hits > 0; --s->num_hits) {
-    rlo__free(s->hits[s->num_hits - 1].name);
-  }
-}
-
-static rlo_status take(state *s, const rlo__rule *rule) {
-  for (int32_t choice = 0; choice < rule->from.num_choices; ++choice) {
-    rlo__str stars = rlo__str_growing();
-    const rlo_status status = take_choice(s, rule, choice, &stars);
-    rlo__str_deinit(&stars);
-    RLO_TRY(status);
-  }
-  if (s->num_hits == 0) {
-    return RLO_FAIL(RLO_NOT_FOUND, "rule %d takes no member: none of %lld matches '%s'",
-                    rule->number, (long long)s->count, rule->from.text);
-  }
-  qsort(s->hits, s->num_hits, sizeof(*s->hits), by_place);
-  size_t begin = 0;
-  for (size_t n = 1; n <= s->num_hits; ++n) {
-    if (n == s->num_hits || strcmp(s->hits[n].name, s->hits[begin].name) != 0) {
-      RLO_TRY(add_results(s, rule, &s->hits[begin], (int64_t)(n - begin)));
-      begin = n;
-    }
-  }
-  drop_hits(s);
-  return RLO_OK;
-}
-
-static rlo_status take_rest(state *s) {
-  if (s->recipe->rest == RLO__REST_DROP) {
-    return RLO_OK;
-  }
-  for (int64_t n = 0; n < s->count; ++n) {
-    if (s->taken[n] != 0) {
-      continue;
-    }
-    const char *member = s->members[n].name;
-    if (s->recipe->rest == RLO__REST_REFUSE) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "no rule takes member '%s', and the recipe refuses the rest", member);
-    }
-    char *name = rlo__alloc_string(member);
-    if (name == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    RLO_TRY(add_result(s, 0, 0, name, &(hit){.member = n}, 1));
-  }
-  return RLO_OK;
-}
-
-/* ------------------------------------------------------------- the whole lot */
 
 static int by_first_member(const void *a, const void *b) {
-  const rlo__result *x = a;
-  const rlo__result *y = b;
-  const int64_t first = x->public_part.members[0];
-  const int64_t second = y->public_part.members[0];
-  return first != second ? (first > second) - (first < second)
-                         : (x->part > y->part) - (x->part < y->part);
+  const piece *x = a;
+  const piece *y = b;
+  return x->member != y->member ? (x->member > y->member) - (x->member < y->member)
+                                : (x->made.part > y->made.part) - (x->made.part < y->made.part);
 }
 
-static rlo_status refuse_name(const rlo__result *x, const rlo__result *y) {
-  const rlo_recipe_result *a = &x->public_part;
-  const rlo_recipe_result *b = &y->public_part;
-  const int32_t low = a->rule < b->rule ? a->rule : b->rule;
-  const int32_t high = a->rule < b->rule ? b->rule : a->rule;
-  return low == 0 ? RLO_FAIL(RLO_ALREADY_EXISTS,
-                             "rule %d makes '%s', which is also a member that no rule takes", high,
-                             a->name)
-                  : RLO_FAIL(RLO_ALREADY_EXISTS, "rule %d and rule %d both make '%s'", low, high,
-                             a->name);
-}
-
-static rlo_status check_names(const rlo_recipe_results *results) {
-  rlo_status status = RLO_OK;
-  entry *names = rlo__alloc_array(results->count + 1, sizeof(*names));
-  if (names == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (size_t n = 0; n < results->count; ++n) {
-    names[n] = (entry){results->items[n].public_part.name, 0, (int64_t)n};
-  }
-  qsort(names, results->count, sizeof(*names), by_front);
-  for (size_t n = 1; n < results->count && status == RLO_OK; ++n) {
-    if (by_front(&names[n - 1], &names[n]) == 0) {
-      status = refuse_name(&results->items[names[n - 1].member], &results->items[names[n].member]);
+/* Pieces of one name are of one rule: all texts of its group, and of each all numbers. */
+static rlo_status check_pieces(const rlo_recipe_results *results, const piece *pieces,
+                               int64_t count) {
+  const rlo__rule *rule = pieces[0].rule;
+  const int64_t texts = pieces[0].made.is_copy ? 1 : rule->num_joined;
+  int64_t numbers = 1;
+  for (int64_t n = 0; n < count; ++n) {
+    numbers = rlo__max(numbers, (pieces[n].place & UINT32_MAX) + 1);
+    if (n > 0 && (pieces[n].rule != rule || pieces[n].place == pieces[n - 1].place)) {
+      return RLO_FAIL(RLO_ALREADY_EXISTS, "'%s' is made of '%s' by %s, and of '%s' by %s",
+                      pieces[n].name, results->members[pieces[n - 1].member].name,
+                      pieces[n - 1].rule->label, results->members[pieces[n].member].name,
+                      pieces[n].rule->label);
     }
   }
-  rlo__free(names);
-  return status;
+  for (int64_t n = 0; n < texts * numbers; ++n) {
+    if (n == count || pieces[n].place != (n / numbers << 32) + n % numbers) {
+      return RLO_FAIL(RLO_NOT_FOUND,
+                      "%s, result '%s': of '%s' text %lld of %lld, number %lld is missing",
+                      rule->label, pieces[0].name, rule->from.text, (long long)(n / numbers) + 1,
+                      (long long)texts, (long long)(n % numbers));
+    }
+  }
+  return RLO_OK;
 }
 
-static const rlo__rule *rule_of(const rlo_recipe *recipe, const rlo__result *result) {
-  const int32_t number = result->public_part.rule;
-  return number == 0 ? NULL : &recipe->rules[number - 1];
-}
-
-/* Checks the operations of a result and sets its shape, which is large: that of the first
- * member, where it is the same. */
-static rlo_status measure(const rlo_recipe_results *results, rlo__result *r) {
-  const rlo_shape *first = results->members[r->public_part.members[0]].shape;
+/* Makes a result of pieces that follow one another. */
+static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t count) {
+  piece *p = &results->pieces[begin];
+  const rlo_recipe_member *member = &results->members[p->member];
   rlo_problem_list *problems = NULL;
-  rlo_shape shape;
-  RLO_TRY(rlo__result_lower(rule_of(results->recipe, r), r, results->members, &shape, &problems));
-  rlo_problem_list_release(problems);
-  if (rlo_shape_equal(&shape, first)) {
-    r->public_part.shape = first;
+  RLO_TRY(check_pieces(results, p, (int64_t)count));
+  p->made.members = &results->numbers[begin];
+  p->made.num_members = (int32_t)count;
+  p->made.shape = member->shape;
+  if (p->made.is_copy) {
     return RLO_OK;
   }
-  rlo_shape *copy = rlo__alloc_unset(sizeof(*copy));
-  if (copy == NULL) {
+  p->made.made_by = p->rule->made_by;
+  /* 5 kB: not in each piece. */
+  p->shape = rlo__alloc_unset(sizeof(*p->shape));
+  if (p->shape == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *copy = shape;
-  r->public_part.shape = copy;
+  p->made.shape = p->shape;
+  RLO_TRY(rlo__result_lower(p->rule, &p->made, results->members, p->shape, &problems));
+  rlo_problem_list_release(problems);
   return RLO_OK;
 }
 
-static rlo_status apply(state *s) {
-  rlo_recipe_results *results = s->results;
-  RLO_TRY(build_index(s));
-  for (int32_t n = 0; n < s->recipe->num_rules; ++n) {
-    RLO_TRY(take(s, &s->recipe->rules[n]));
+/* Makes results of all pieces, of which those that are none go. */
+static rlo_status make_results(rlo_recipe_results *results) {
+  const size_t count = results->count;
+  piece *pieces = results->pieces;
+  size_t begin = 0;
+  results->numbers = rlo__alloc_array(count, sizeof(*results->numbers));
+  if (results->numbers == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  RLO_TRY(take_rest(s));
-  if (results->count > 0) {
-    qsort(results->items, results->count, sizeof(*results->items), by_first_member);
+  qsort(pieces, count, sizeof(*pieces), by_name);
+  for (size_t n = 0; n < count; ++n) {
+    results->numbers[n] = pieces[n].member;
+    if (n + 1 == count || strcmp(pieces[n].name, pieces[n + 1].name) != 0) {
+      RLO_TRY(make_result(results, begin, n + 1 - begin));
+      begin = n + 1;
+    }
   }
-  RLO_TRY(check_names(results));
-  for (size_t n = 0; n < results->count; ++n) {
-    RLO_TRY(measure(results, &results->items[n]));
+  results->count = 0;
+  for (size_t n = 0; n < count; ++n) {
+    if (pieces[n].made.num_members > 0) {
+      pieces[results->count++] = pieces[n];
+    } else {
+      rlo__free(pieces[n].name);
+    }
   }
+  qsort(pieces, results->count, sizeof(*pieces), by_first_member);
   return RLO_OK;
+}
+
+static rlo_status apply(rlo_recipe_results *results) {
+  const rlo_recipe *recipe = results->recipe;
+  const int32_t num_rules = recipe->num_rules + (strcmp(recipe->rest, "drop") != 0);
+  results->taken = rlo__alloc_array((size_t)results->num_members + 1, sizeof(*results->taken));
+  if (results->taken == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  RLO_TRY(take_made(results));
+  for (int32_t n = 0; n < num_rules; ++n) {
+    RLO_TRY(take(results, &recipe->rules[n]));
+  }
+  return results->count == 0 ? RLO_OK : make_results(results);
 }
 
 rlo_status rlo_recipe_apply(const rlo_recipe *recipe, const rlo_recipe_member *members,
                             int64_t count, rlo_recipe_results **out_results) {
-  RLO_REQUIRE(out_results);
+  RLO_REQUIRE(recipe, out_results);
   *out_results = NULL;
-  RLO_REQUIRE(recipe);
   RLO_REQUIRE_LIST(members, count);
   if (count < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "%lld members", (long long)count);
@@ -431,15 +324,8 @@ rlo_status rlo_recipe_apply(const rlo_recipe *recipe, const rlo_recipe_member *m
   if (results == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  results->recipe = recipe;
-  results->members = members;
-  state s = {.recipe = recipe, .members = members, .count = count, .results = results};
-  const rlo_status status = apply(&s);
-  drop_hits(&s);
-  rlo__free(s.hits);
-  rlo__free(s.forward);
-  rlo__free(s.backward);
-  rlo__free(s.taken);
+  *results = (rlo_recipe_results){.recipe = recipe, .members = members, .num_members = count};
+  const rlo_status status = apply(results);
   if (status != RLO_OK) {
     rlo_recipe_results_release(results);
     return status;
@@ -450,15 +336,13 @@ rlo_status rlo_recipe_apply(const rlo_recipe *recipe, const rlo_recipe_member *m
 
 void rlo_recipe_results_release(rlo_recipe_results *results) {
   for (size_t n = 0; results != NULL && n < results->count; ++n) {
-    const rlo_recipe_result *r = &results->items[n].public_part;
-    if (r->shape != results->members[r->members[0]].shape) {
-      rlo__free((void *)(uintptr_t)r->shape);
-    }
-    rlo__free((void *)(uintptr_t)r->name);
-    rlo__free((void *)(uintptr_t)r->members);
+    rlo__free(results->pieces[n].name);
+    rlo__free(results->pieces[n].shape);
   }
   if (results != NULL) {
-    rlo__free(results->items);
+    rlo__free(results->pieces);
+    rlo__free(results->numbers);
+    rlo__free(results->taken);
     rlo__free(results);
   }
 }
@@ -468,19 +352,17 @@ int64_t rlo_recipe_results_count(const rlo_recipe_results *results) {
 }
 
 const rlo_recipe_result *rlo_recipe_results_get(const rlo_recipe_results *results, int64_t n) {
-  return n < 0 || n >= rlo_recipe_results_count(results) ? NULL : &results->items[n].public_part;
+  return n < 0 || n >= rlo_recipe_results_count(results) ? NULL : &results->pieces[n].made;
 }
 
 rlo_status rlo_recipe_results_lower(const rlo_recipe_results *results, int64_t n,
                                     rlo_problem_list **out_problems) {
-  RLO_REQUIRE(out_problems);
-  *out_problems = NULL;
-  RLO_REQUIRE(results);
-  if (n < 0 || n >= rlo_recipe_results_count(results)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "result %lld of %lld", (long long)n,
-                    (long long)rlo_recipe_results_count(results));
-  }
-  const rlo__result *r = &results->items[n];
   rlo_shape shape;
-  return rlo__result_lower(rule_of(results->recipe, r), r, results->members, &shape, out_problems);
+  RLO_REQUIRE(results, out_problems);
+  *out_problems = NULL;
+  if (n < 0 || n >= rlo_recipe_results_count(results)) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "result %lld of %zu", (long long)n, results->count);
+  }
+  const piece *p = &results->pieces[n];
+  return rlo__result_lower(p->rule, &p->made, results->members, &shape, out_problems);
 }
