@@ -234,7 +234,10 @@ static int open_contents(const char *path, const rlo__file_hints *hints, rlo__ar
     return RLO__EXIT_OK;
   }
   RLO__EXIT_TRY(rlo__input_file_open(path, hints->memory_bytes, &source->file));
-  const int code = format->read_header(&source->file, hints, &source->contents);
+  int code = hints->array < 0 ? RLO__EXIT_OK : rlo__input_file_hold(&source->file);
+  if (code == RLO__EXIT_OK) {
+    code = format->read_header(&source->file, hints, &source->contents);
+  }
   if (code != RLO__EXIT_OK) {
     rlo__input_file_close(&source->file);
   }
@@ -259,6 +262,17 @@ int rlo__array_source_open(const char *path, const rlo__file_hints *hints,
   return code;
 }
 
+int rlo__array_source_hold(rlo__array_source *source) {
+  const int64_t end = source->contents.offset_bytes + source->bytes;
+  const int64_t *size = &source->file.size_bytes;
+  const bool is_pipe = source->file.pipe != 0;
+  RLO__EXIT_TRY(rlo__input_file_hold(&source->file));
+  return !is_pipe || *size == end || (*size > end && source->contents.has_rest)
+             ? RLO__EXIT_OK
+             : rlo__fail("%s has %" PRId64 " bytes; its array ends at byte %" PRId64,
+                         source->file.path, *size, end);
+}
+
 void rlo__array_source_close(const rlo__array_source *source) {
   rlo__input_file_close(&source->file);
   rlo__free(source->memory);
@@ -281,14 +295,20 @@ int64_t rlo__array_source_granule_bytes(const rlo__array_source *source) {
 
 /* Swaps and checks: the storage's granule is whole numbers. */
 static rlo_status read_filtered(void *payload, int64_t offset, int64_t bytes, void *into) {
-  const rlo__array_source *source = payload;
-  RLO_TRY(rlo__file_pread(source->file.descriptor, source->file.path, into, (size_t)bytes,
-                          source->contents.offset_bytes + offset));
+  rlo__array_source *source = payload;
+  const int64_t at = source->contents.offset_bytes + offset;
+  RLO_TRY(rlo__input_file_take(&source->file, at, into, bytes));
+  if (source->file.pipe != 0 && offset + bytes == source->bytes && !source->contents.has_rest &&
+      rlo__input_file_goes_on(&source->file)) {
+    return RLO_FAIL(RLO_DATA_LOSS, "%s goes on behind its array, which ends at byte %" PRId64,
+                    source->file.path, at + bytes);
+  }
   swap_bytes(into, (size_t)bytes, source->swapped_width_bytes);
   return source->has_checked_values ? check_values(source, offset, into, (size_t)bytes) : RLO_OK;
 }
 
 int rlo__array_source_read(rlo__array_source *source, void *out_bytes) {
+  RLO__EXIT_TRY(rlo__array_source_hold(source));
   return rlo__check(read_filtered(source, 0, source->bytes, out_bytes));
 }
 
@@ -325,7 +345,8 @@ static rlo_status make_filtered_storage(const rlo__array_source *source,
   }
   *copy = *source;
   copy->file.descriptor = fcntl(source->file.descriptor, F_DUPFD_CLOEXEC, 0);
-  if (copy->file.descriptor < 0) {
+  copy->file.pipe = source->file.pipe == 0 ? 0 : fcntl(source->file.pipe, F_DUPFD_CLOEXEC, 0);
+  if (copy->file.descriptor < 0 || copy->file.pipe < 0) {
     rlo__free(copy);
     return rlo__file_fail("cannot open again", source->file.path, errno);
   }
@@ -337,6 +358,7 @@ static rlo_status make_filtered_storage(const rlo__array_source *source,
   traits.bytes = source->bytes;
   traits.granule_bytes = rlo__array_source_granule_bytes(source);
   traits.is_read_only = true;
+  traits.is_forward = source->file.pipe != 0;
   rlo_status status = rlo_storage_create(&ops, copy, &traits, out_storage);
   if (status != RLO_OK) {
     release_filtered(copy);
@@ -349,7 +371,7 @@ rlo_status rlo__array_source_storage(const rlo__array_source *source,
   if (source->memory != NULL) {
     return rlo_storage_from_memory(source->memory, source->bytes, out_storage);
   }
-  return source->swapped_width_bytes > 1 || source->has_checked_values
+  return source->swapped_width_bytes > 1 || source->has_checked_values || source->file.pipe != 0
              ? make_filtered_storage(source, out_storage)
              : rlo_storage_from_fd(source->file.descriptor, source->contents.offset_bytes,
                                    source->bytes, hints, out_storage);

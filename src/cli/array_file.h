@@ -54,6 +54,10 @@ int rlo__array_source_open(const char *path, const rlo__file_hints *hints,
                            rlo__array_source *out_source);
 void rlo__array_source_close(const rlo__array_source *source);
 
+/** Reads what is left of a pipe into memory; else its storage, of which there is one
+ *  at a time, can only be read forward. */
+int rlo__array_source_hold(rlo__array_source *source);
+
 /** Makes a storage of the array's bytes, in this machine's byte order. It stays
  *  usable when the source is closed, and borrows its path. `hints` are those of
  *  rlo_storage_from_fd, or NULL; without effect where bytes are swapped or

@@ -46,6 +46,8 @@ typedef struct rlo__file_contents {
   /** The physical bytes of this shape begin at `offset_bytes`. */
   rlo_shape shape;
   int64_t offset_bytes;
+  /** The file may go on behind them. */
+  bool has_rest;
   /** The type of the numbers if their bytes have the other order, else
    *  RLO_DTYPE_INVALID. It need not be the shape's. */
   rlo_dtype swapped_type;

@@ -16,12 +16,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "relayout/npy.h"
+
 #include "base/available.h"
+#include "base/checked.h"
 #include "base/file.h"
+#include "base/status.h"
 #include "message.h"
 
 /* Open files besides arrays: the standard streams, and those of a driver. */
 #define OWN_FILES 128
+
+/* More than a header has, with what is before it. */
+#define HEAD_BYTES (2 * RLO_NPY_MAX_HEADER_BYTES)
 
 /* Opens a file, or duplicates standard input; -1, and errno. */
 static int open_input(const char *path) {
@@ -36,63 +43,108 @@ static int open_input(const char *path) {
   return descriptor;
 }
 
-/* Copies what is no file, to its end, into memory with a descriptor. */
-static int copy_pipe(const char *path, int from, int64_t most_bytes, int to) {
-  rlo__file_replace copy = {.fd = to};
+/* Copies a pipe into memory with a descriptor: so many bytes, a few more, or all. */
+static int copy_pipe(rlo__input_file *file, int64_t most_bytes) {
+  rlo__file_replace copy = {.fd = file->descriptor};
   char bytes[1 << 16];
   ssize_t count = 1;
-  for (int64_t left = most_bytes; count != 0 && left >= 0; left -= count > 0 ? count : 0) {
-    count = read(from, bytes, sizeof(bytes));
+  while (count != 0 && file->held_bytes <= most_bytes) {
+    count = read(file->pipe, bytes, sizeof(bytes));
     const bool has_failed = count > 0 ? rlo__file_replace_write(&copy, bytes, (size_t)count) != 0
                                       : count < 0 && errno != EINTR;
     if (has_failed) {
-      return rlo__fail("cannot read %s into memory: %s", path, strerror(errno));
+      return rlo__fail("cannot read %s into memory: %s", file->path, strerror(errno));
     }
+    file->held_bytes += count > 0 ? count : 0;
   }
-  return count == 0
+  file->position = file->held_bytes;
+  if (count == 0) {
+    file->size_bytes = file->held_bytes;
+    close(file->pipe);
+    file->pipe = 0;
+  }
+  return RLO__EXIT_OK;
+}
+
+int rlo__input_file_hold(rlo__input_file *file) {
+  RLO__EXIT_TRY(file->pipe != 0 ? copy_pipe(file, file->most_bytes) : RLO__EXIT_OK);
+  return file->pipe == 0
              ? RLO__EXIT_OK
              : rlo__fail("%s has more than the %" PRId64
                          " bytes that may be read into memory, as what is no file has to be: "
                          "write it to a file, or give more --memory",
-                         path, most_bytes);
+                         file->path, file->most_bytes);
 }
 
-static int examine_input(const char *path, int64_t most_bytes, int *descriptor,
+rlo_status rlo__input_file_take(rlo__input_file *file, int64_t offset_bytes, void *into,
+                                int64_t bytes) {
+  char skipped[1 << 12];
+  const int64_t end = offset_bytes + bytes;
+  const int64_t held = rlo__max(rlo__min(file->held_bytes, end) - offset_bytes, 0);
+  if (file->pipe == 0) {
+    return rlo__file_pread(file->descriptor, file->path, into, (size_t)bytes, offset_bytes);
+  }
+  RLO_TRY(rlo__file_pread(file->descriptor, file->path, into, (size_t)held, offset_bytes));
+  if (held < bytes && file->position > offset_bytes + held) {
+    return RLO_FAIL(RLO_INTERNAL, "%s is read at byte %" PRId64 " again", file->path, offset_bytes);
+  }
+  while (file->position < end) {
+    const bool is_skipped = file->position < offset_bytes;
+    char *at = is_skipped ? skipped : (char *)into + (file->position - offset_bytes);
+    const int64_t wanted = is_skipped
+                               ? rlo__min(offset_bytes - file->position, (int64_t)sizeof(skipped))
+                               : end - file->position;
+    const ssize_t count = read(file->pipe, at, (size_t)wanted);
+    if (count == 0) {
+      return RLO_FAIL(RLO_DATA_LOSS, "%s ends at byte %" PRId64 ", in the middle of its array",
+                      file->path, file->position);
+    }
+    if (count < 0 && errno != EINTR) {
+      return rlo__file_fail("cannot read", file->path, errno);
+    }
+    file->position += count > 0 ? count : 0;
+  }
+  return RLO_OK;
+}
+
+bool rlo__input_file_goes_on(rlo__input_file *file) {
+  char next;
+  ssize_t count;
+  do {
+    count = read(file->pipe, &next, 1);
+  } while (count < 0 && errno == EINTR);
+  return count > 0;
+}
+
+static int examine_input(const char *path, int64_t most_bytes, int descriptor,
                          rlo__input_file *out_file) {
   struct stat st = {0};
-  int result = fstat(*descriptor, &st);
+  int result = fstat(descriptor, &st);
   if (S_ISDIR(st.st_mode)) {
     return rlo__fail("%s is a folder and not a regular file", path);
   }
-  const bool is_file = S_ISREG(st.st_mode) && lseek(*descriptor, 0, SEEK_CUR) == 0;
-  if (result == 0 && !is_file) {
-    const int pipe = *descriptor;
-    *descriptor = memfd_create("relayout", MFD_CLOEXEC);
-    const int code = copy_pipe(
-        path, pipe, most_bytes != 0 ? most_bytes : rlo__available_bytes("") / 2, *descriptor);
-    close(pipe);
-    RLO__EXIT_TRY(code);
-    result = fstat(*descriptor, &st);
+  *out_file = (rlo__input_file){.descriptor = descriptor, .path = path};
+  if (result == 0 && !(S_ISREG(st.st_mode) && lseek(descriptor, 0, SEEK_CUR) == 0)) {
+    out_file->pipe = descriptor;
+    out_file->descriptor = memfd_create("relayout", MFD_CLOEXEC);
+    out_file->most_bytes = most_bytes != 0 ? most_bytes : rlo__available_bytes("") / 2;
+    RLO__EXIT_TRY(copy_pipe(out_file, HEAD_BYTES));
+    result = fstat(out_file->descriptor, &st);
   }
   if (result != 0) {
     return rlo__fail("cannot read the status of %s: %s", path, strerror(errno));
   }
-  *out_file = (rlo__input_file){
-      .descriptor = *descriptor,
-      .size_bytes = st.st_size,
-      .held_bytes = is_file ? 0 : st.st_size,
-      .modified = st.st_mtim,
-      .path = path,
-  };
+  out_file->size_bytes = out_file->pipe == 0 ? (int64_t)st.st_size : INT64_MAX;
+  out_file->modified = st.st_mtim;
   return RLO__EXIT_OK;
 }
 
 int rlo__input_file_open(const char *path, int64_t most_bytes, rlo__input_file *out_file) {
-  int descriptor = open_input(path);
+  const int descriptor = open_input(path);
   if (descriptor < 0) {
     return rlo__fail("cannot open %s: %s", path, strerror(errno));
   }
-  const int code = examine_input(path, most_bytes, &descriptor, out_file);
+  const int code = examine_input(path, most_bytes, descriptor, out_file);
   if (code != RLO__EXIT_OK) {
     close(descriptor);
   }
@@ -106,6 +158,9 @@ int rlo__input_file_read(const rlo__input_file *file, int64_t offset_bytes, void
 
 int rlo__input_file_check_unchanged(const rlo__input_file *file) {
   struct stat information;
+  if (file->held_bytes > 0) {
+    return RLO__EXIT_OK;
+  }
   if (fstat(file->descriptor, &information) != 0) {
     return rlo__fail("cannot read the status of %s: %s", file->path, strerror(errno));
   }
@@ -118,6 +173,9 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file) {
 
 void rlo__input_file_close(const rlo__input_file *file) {
   close(file->descriptor);
+  if (file->pipe != 0) {
+    close(file->pipe);
+  }
 }
 
 void rlo__files_allow(int32_t count) {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/file_replace.h"
+#include "relayout/status.h"
 
 #include "interrupt.h"
 
@@ -21,9 +22,14 @@
  */
 typedef struct rlo__input_file {
   int descriptor;
+  /** INT64_MAX where nobody knows yet, of a pipe. */
   int64_t size_bytes;
   /** The memory that the contents take, read from a pipe; 0: a file. */
   int64_t held_bytes;
+  /** The pipe that has what goes on behind the bytes in memory; 0: none. */
+  int pipe;
+  /** How much has been taken from it, and may be read into memory. */
+  int64_t position, most_bytes;
   /** When it was last written, as the system counts. */
   struct timespec modified;
   /** Borrowed. */
@@ -32,13 +38,26 @@ typedef struct rlo__input_file {
 
 /**
  * Opens a file, "/dev/stdin" for standard input. What is not a regular file,
- * or begins elsewhere, is read to its end into memory. No other command removes
- * the file while it is open, whatever its name.
+ * or begins elsewhere, is read into memory: no more than any header has, until
+ * rlo__input_file_hold. No other command removes the file while it is open, whatever
+ * its name.
  * @param most_bytes  of what is read into memory; 0: half of what is free.
  */
 int rlo__input_file_open(const char *path, int64_t most_bytes, rlo__input_file *out_file);
 
-/** Reads exactly `bytes` bytes at an offset; fails if the file ends earlier. */
+/** Reads a pipe to its end into memory, where it is as a file. */
+int rlo__input_file_hold(rlo__input_file *file);
+
+/** Reads bytes of a file, or of a pipe that is read forward: nothing before what was
+ *  taken of it. @return RLO_OK; RLO_DATA_LOSS if it ends before; RLO_IO. */
+RLO_NODISCARD rlo_status rlo__input_file_take(rlo__input_file *file, int64_t offset_bytes,
+                                              void *into, int64_t bytes);
+
+/** Returns whether a pipe has a byte behind those that were taken. */
+bool rlo__input_file_goes_on(rlo__input_file *file);
+
+/** Reads exactly `bytes` bytes at an offset; fails if the file, or what is in memory
+ *  of a pipe, ends earlier. */
 int rlo__input_file_read(const rlo__input_file *file, int64_t offset_bytes, void *buffer,
                          size_t bytes);
 

@@ -130,7 +130,7 @@ static int parse_header(const rlo__input_file *file, int64_t n, int64_t at,
       rlo_shape_array_size(&out_header->shape, &array_bytes) == RLO_OK) {
     end = rlo__min(left, out_header->data_offset_bytes + array_bytes);
   }
-  if (hints->array < 0 && end < left) {
+  if (hints->array < 0 && end < left && file->pipe == 0) {
     return rlo__fail("%s has %" PRId64 " bytes after the %" PRId64
                      " of its array; --array 0 takes the first of several",
                      file->path, left - end, array_bytes);

@@ -153,8 +153,9 @@ typedef struct rlo__stream_result {
 typedef struct rlo__stream {
   rlo__stream_options *options;
   const rlo__common_options *common;
-  /** Open. */
-  const rlo__array_source *sources;
+  /** Open. What is left of pipes is read into memory, unless the job reads it as
+   *  it comes. */
+  rlo__array_source *sources;
   int32_t num_sources;
   /** At least one. */
   rlo__stream_output *outputs;

@@ -24,6 +24,10 @@
  * used within less, nor within a budget, unless it is asked for. */
 #define DRIVER_ROOM_BYTES (INT64_C(1) << 30)
 
+/* Of the speed of a copy, what the runs of a job have to reach that reads a pipe while
+ * there is memory for it. */
+#define FLOW_FRACTION 0.5
+
 /* Outputs that are made in memory may have this share of what is available. */
 #define MEMORY_SHARE 0.5
 
@@ -84,7 +88,10 @@ static const char *choose_place(const rlo__stream *stream) {
     const rlo_place_choice one = rlo_place_choose(stream->jobs[n].problem);
     choice = one > choice ? one : choice;
   }
-  const bool is_little = options->memory_bytes != 0 || rlo__available_bytes("") < DRIVER_ROOM_BYTES;
+  /* What a driver that dies has taken from a pipe is lost. */
+  const bool is_pipe = stream->num_sources > 0 && stream->sources[0].file.pipe != 0;
+  const bool is_little =
+      options->memory_bytes != 0 || is_pipe || rlo__available_bytes("") < DRIVER_ROOM_BYTES;
   options->devices.is_none = choice != RLO_PLACE_DEVICE || is_little;
   return choice == RLO_PLACE_DEVICE && is_little ? "memory" : words[choice];
 }
@@ -247,6 +254,7 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
   if (has_file) {
     traits[0].bytes = s->sources[job->source].bytes;
     traits[0].granule_bytes = rlo__array_source_granule_bytes(&s->sources[job->source]);
+    traits[0].is_forward = s->sources[job->source].file.pipe != 0;
   }
   traits[1].bytes = output->bytes;
   if (output->is_dropped) {
@@ -346,11 +354,22 @@ static bool is_better_in_memory(const rlo__stream *stream, const sum *s) {
          bytes < MEMORY_SHARE * (double)rlo__available_bytes("");
 }
 
+/* Returns whether a source is a pipe that its only job reads as it comes, and as well
+ * as from memory, or there is too little of that. */
+static bool flows(const rlo__stream *stream, const rlo__array_source *source) {
+  const rlo__input_file *file = &source->file;
+  const int64_t end = source->contents.offset_bytes + source->bytes;
+  sum s;
+  return file->pipe != 0 && stream->num_jobs == 1 && stream->num_sources == 1 &&
+         !stream->is_verified && estimate(stream, NULL, NULL, &s) == RLO_OK &&
+         (s.all.expected_fraction > FLOW_FRACTION || end > file->most_bytes);
+}
+
 /* Takes what was read from pipes off --memory. */
 static int take_held_memory(const rlo__stream *stream, rlo__stream_options *options) {
   int64_t held_bytes = 0;
   for (int32_t n = 0; n < stream->num_sources; ++n) {
-    held_bytes += stream->sources[n].file.held_bytes;
+    held_bytes += stream->sources[n].file.pipe == 0 ? stream->sources[n].file.held_bytes : 0;
   }
   if (options->memory_bytes == 0 || held_bytes == 0) {
     return RLO__EXIT_OK;
@@ -369,6 +388,10 @@ int rlo__stream_plan(rlo__stream *stream) {
     if (stream->outputs[n].path != NULL) {
       rlo__output_claim(stream->outputs[n].path);
     }
+  }
+  for (int32_t n = 0; n < stream->num_sources; ++n) {
+    rlo__array_source *source = &stream->sources[n];
+    RLO__EXIT_TRY(flows(stream, source) ? RLO__EXIT_OK : rlo__array_source_hold(source));
   }
   RLO__EXIT_TRY(take_held_memory(stream, stream->options));
   stream->is_in_pieces = is_in_pieces(stream);

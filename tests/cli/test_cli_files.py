@@ -763,12 +763,9 @@ class Streams(CliCase):
         for size, words in (("2000000", "more than the 1048576 bytes"),
                             ("900000", "leaves too little of --memory")):
             code, _, err = self.shell(
-                "(cat in.npy; head -c %s /dev/zero) >f.raw; cat f.raw |"
-                "$R op add_n --host --from 'u8[1000]' --memory 1MiB - o.npy" %
-                size if words.startswith("more") else
-                "mkfifo p.raw; head -c %s /dev/zero >p.raw & $R convert "
-                "--host --from 'u8[%s]' --memory 1MiB p.raw o.npy" %
-                (size, size))
+                "mkfifo p.raw; head -c %s /dev/zero >p.raw & $R convert --host "
+                "--verify --from 'u8[%s]' --memory 1MiB p.raw o.npy; code=$?; "
+                "rm p.raw; exit $code" % (size, size))
             self.assertEqual(code, 1, err)
             self.assertIn(words, err)
         self.assertFalse(os.path.exists(self.path("o.npy")))

@@ -335,6 +335,39 @@ class Large(StreamCase):
                     self.ok(*turn, *memory, preexec_fn=limit)
                     self.assertTrue(self.read("out.npy") == whole)
 
+    def piped(self, content, *arguments):
+        done = subprocess.run([COMMAND, *arguments], cwd=self.folder, input=content,
+                              capture_output=True, timeout=120, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_from_a_pipe(self):
+        """What has four times the memory."""
+        self.write_random("in.npy", ">f4", (1000, 1000))
+        content = self.read("in.npy")
+        for verb in (["convert"], ["convert", "--to", "{1,0:T(8,128)fill(zero)}"],
+                     ["convert", "--to", "{0,1}"], ["digest"],
+                     ["op", "cast", "--attr", "dtype=bf16"],
+                     ["op", "slice", "--attr", "begin=3,5", "--attr", "size=900,20"]):
+            verb += ["--memory", "1MiB"]
+            out = [] if verb[0] == "digest" else ["out.npy"]
+            told = self.ok(*verb, "in.npy", *out)
+            whole = self.read("out.npy") if out else told.replace("in.npy", "/dev/stdin")
+            for name in out:
+                os.unlink(self.path(name))
+            code, told, err = self.piped(content, *verb, "-", *out)
+            self.assertEqual((code, err), (0, ""), verb)
+            self.assertTrue((self.read("out.npy") if out else told) == whole, verb)
+        copy = ["convert", "--host", "--memory", "1MiB", "-", "none.npy"]
+        for bad, words in ((content + b"X", "goes on behind its array, which ends"),
+                           (content[:-1], "ends at byte %d, in the middle" % (len(content) - 1))):
+            code, _, err = self.piped(bad, *copy)
+            self.assertEqual(code, 1)
+            self.assertIn(words, err)
+        code, _, err = self.piped(content, *copy, "--verify")
+        self.assertIn("more than the 1048576 bytes that may be read", err)
+        self.assertEqual(self.piped(content, *copy[:-1], "--dry-run", "none.npy")[0], 0)
+        self.assert_files("in.npy", "out.npy")
+
     def test_into_a_pipe(self):
         size = self.write_large(4200, 4000)
         os.mkfifo(self.path("out.npy"))

@@ -279,7 +279,7 @@ static int choose_device(rlo__stream_options *options) {
 }
 
 static int run_jobs(run *r, rlo__stream_job *jobs, rlo__stream_options *options) {
-  const rlo__conversion *c = &r->conversion;
+  rlo__conversion *c = &r->conversion;
   rlo__stream_output output = {
       .path = c->request.output_path, .shape = &r->part.shape, .bytes = r->part.bytes};
   rlo__stream stream = {.options = options,
