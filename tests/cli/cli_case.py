@@ -56,7 +56,8 @@ class CliCase(unittest.TestCase):
             # Only a process without a child reports its leaks. Complete
             # stacks, which leak reports need, make a driver's compiler about
             # fifty times slower.
-            environment.pop("ASAN_OPTIONS", None)
+            environment["ASAN_OPTIONS"] = (
+                "allocator_may_return_null=1:use_sigaltstack=0")
         environment.update(env or {})
         done = subprocess.run(
             [COMMAND] + list(arguments), env=environment, cwd=self.folder,

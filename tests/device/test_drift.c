@@ -8,6 +8,7 @@
 #include "relayout/ops.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/sanitized.h"
 #include "support/shape_of.h"
 
 /*
@@ -108,7 +109,8 @@ RLO_TEST(test_drift__cycles_leave_nothing) {
   int64_t growth = resident_bytes() - bytes;
   printf("%lld cycles: %lld bytes more, %lld allocations more\n", (long long)count,
          (long long)growth, (long long)(rlo__alloc_live_count() - live));
-  ck_assert_int_lt(growth, MOST_GROWTH_BYTES);
+  /* AddressSanitizer keeps what is released for a while. */
+  ck_assert(TEST_IS_SANITIZED || growth < MOST_GROWTH_BYTES);
   rlo_buffer_release(device.context, src);
   rlo_buffer_release(device.context, dst);
   rlo_tensor_release(x);
