@@ -52,6 +52,8 @@ FIRST_TESTS = (
     (r"src/engine/", ("^test_(scopes|engine|memory|attribute|gradients|tapes)",
                       "^test_device_(engine|gradient)", "^test_cli_op$")),
     (r"src/host/", ("^test_host_mover",)),
+    (r"src/desc/digest", ("^(test|model)_digest",)),
+    (r"src/safetensors/", ("^test_safetensors", "^test_cli_files$")),
     (r"src/io/", ("^test_(npy|dlpack|text)",)),
     (r"src/service/", ("^test_(service|storage|piece)",
                        "^(test|replay)_journal", "^test_service_resume")),
