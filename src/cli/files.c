@@ -407,6 +407,18 @@ int rlo__output_file_finish(rlo__output_file *file) {
   return check_write(file->file.path, rlo__file_replace_finish(&file->file));
 }
 
+/* Gets the room for what is written in place, before a byte of the file is lost. */
+static int reserve_in_place(const rlo__file_replace *file, size_t bytes) {
+  if (file->in_place == NULL || file->path[0] == '\0' || !S_ISREG(file->old.st_mode) ||
+      fallocate(file->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) == 0 ||
+      (errno != ENOSPC && errno != EDQUOT)) {
+    return 0;
+  }
+  const int error = errno;
+  /* Gives back what was got of it. */
+  return ftruncate(file->fd, file->old.st_size) == 0 ? error : errno;
+}
+
 int rlo__output_write(const char *operand, const void *head, size_t head_bytes, const void *data,
                       size_t data_bytes) {
   const char *path = rlo__path_of(operand, "/dev/stdout");
@@ -417,7 +429,10 @@ int rlo__output_write(const char *operand, const void *head, size_t head_bytes, 
     rlo__file_replace_remove_part(path);
   }
   RLO__EXIT_TRY(open_file(path, RLO__FILE_TEMP, &made));
-  int error = rlo__file_replace_write(&made.file, head, head_bytes);
+  int error = reserve_in_place(&made.file, head_bytes + data_bytes);
+  if (error == 0) {
+    error = rlo__file_replace_write(&made.file, head, head_bytes);
+  }
   if (error == 0) {
     error = rlo__file_replace_write(&made.file, data, data_bytes);
   }

@@ -209,8 +209,13 @@ static bool is_begun(const rlo__stream *stream) {
 
 int rlo__stream_fail_submit(const rlo__stream *stream) {
   const rlo_error *error = rlo_error_last();
-  const char *hint = is_begun(stream)                    ? "; without --resume the job begins anew"
-                     : stream->options->passes == 2      ? "; --passes 1 needs no scratch"
+  const rlo__stream_options *options = stream->options;
+  const bool is_chosen = options->is_host || options->is_device;
+  const char *hint = is_begun(stream) && options->memory_bytes != 0 && !is_chosen
+                         ? "; --device default goes on with one that began on a device, without "
+                           "--resume the job begins anew"
+                     : is_begun(stream)                  ? "; without --resume the job begins anew"
+                     : options->passes == 2              ? "; --passes 1 needs no scratch"
                      : error->status == RLO_OUT_OF_RANGE ? "; --memory sets the budget"
                                                          : "";
   return rlo__fail("%s%s", error->message, hint);

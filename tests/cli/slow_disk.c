@@ -10,7 +10,8 @@
  * positions: a number of 8 bytes, whoever is killed. For all threads but the
  * first of a process, the time passes $SLOW_DISK_CLOCK times as fast: what jobs
  * do every some seconds they do soon. It has $SLOW_DISK_ROOM bytes left, if that
- * is given.
+ * is given. With $SLOW_DISK_ORPHAN the parent of a process ends before the process asks
+ * to die with it.
  *
  * $SLOW_DISK_FAIL is CALL:NUMBER:ERRNO. Of the calls of this name (the names
  * below) that the command and its library make, not the driver or libc, and
@@ -24,6 +25,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -349,6 +352,20 @@ char *strdup(const char *text) {
 #endif
 
 /* ------------------------------------------------------------------- clock */
+
+int prctl(int option, ...) {
+  va_list arguments;
+  va_start(arguments, option);
+  const long argument = va_arg(arguments, long);
+  va_end(arguments);
+  const pid_t parent = getppid();
+  if (option == PR_SET_PDEATHSIG && number("SLOW_DISK_ORPHAN") != 0) {
+    (void)kill(parent, SIGKILL);
+    while (getppid() == parent) {
+    }
+  }
+  return (int)syscall(SYS_prctl, option, argument, 0L, 0L, 0L);
+}
 
 int clock_gettime(clockid_t clock, struct timespec *out) {
   static atomic_long start;

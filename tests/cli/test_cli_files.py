@@ -839,6 +839,14 @@ class Streams(CliCase):
             code, _, err = self.shell("unshare -m bash -c '%s' bash \"$@\"" %
                                       script, *self.TURN)
             self.assertEqual((code, err), (0, ""))
+            full = "mkdir d; mount -t tmpfs -o size=64k none d; cd d; head -c " \
+                "30000 ../b.raw >o.npy; cp o.npy ../s; cp o.npy rest; " \
+                "mount --bind o.npy o.npy; $R convert --host --from " \
+                "u8[60000] ../b.raw o.npy || cmp ../s o.npy && exit 9"
+            self.write("b.raw", b"xy" * 30000)
+            code, _, err = self.shell("unshare -m bash -c '%s'" % full)
+            self.assertEqual(code, 9)
+            self.assertIn("o.npy: No space left on device", err)
 
     def test_rights_of_who_is_not_in_the_group(self):
         if os.geteuid() != 0:

@@ -274,6 +274,9 @@ class Refusals(Resume):
     def test_another_source(self):
         self.stop()
         shutil.copy(self.path("in.npy"), self.path("copy.npy"))
+        self.refuses("--device default goes on with one that began on a device",
+                     "convert", "copy.npy", "out.npy", "--perm", "1,0",
+                     "--memory", "1MiB", "--resume")
         self.refuses("is of another job", "convert", "--host", "copy.npy",
                      "out.npy", "--perm", "1,0", "--resume")
         os.unlink(self.path("copy.npy"))

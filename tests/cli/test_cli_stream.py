@@ -438,6 +438,10 @@ class Estimate(StreamCase):
             lines = self.ok(*arguments, env=env).splitlines()
             passes.append(json.loads(lines[-1])["num_passes"])
         self.assertEqual(passes, [1, 2])
+        for error in errno.ENOSPC, errno.EDQUOT:
+            self.fails(1, [os.strerror(error), "; --passes 1 needs no scratch"],
+                       *arguments[:-1], "--passes", "2", env=dict(
+                           self.bad_disk(), SLOW_DISK_FAIL="fallocate:1:%d" % error))
         env["SLOW_DISK_ROOM"] = "0"
         self.fails(1, "; --passes 1 needs no scratch", *arguments, "--passes",
                    "2", env=env)

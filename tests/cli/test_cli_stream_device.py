@@ -57,6 +57,11 @@ class Device(StreamCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.005)
 
+    def test_the_parent_ends_before_the_child_asks_to_die_with_it(self):
+        process = self.start(*self.arguments, "--json", env={
+            **self.bad_disk(), "SLOW_DISK_ORPHAN": "1"})
+        self.assertEqual(self.finish(process), (-signal.SIGKILL, "", ""))
+
     def test_the_driver_dies(self):
         self.write("out.npy", b"old")
         process = self.start(*self.arguments, env=self.bad_disk(hold=2))
