@@ -106,6 +106,7 @@ extern const rlo__command rlo__cmd_explain;
 extern const rlo__command rlo__cmd_convert;
 extern const rlo__command rlo__cmd_op;
 extern const rlo__command rlo__cmd_digest;
+extern const rlo__command rlo__cmd_weights;
 extern const rlo__command rlo__cmd_cache;
 extern const rlo__command rlo__cmd_tune;
 

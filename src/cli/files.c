@@ -18,6 +18,7 @@
 
 #include "relayout/npy.h"
 
+#include "base/alloc.h"
 #include "base/available.h"
 #include "base/checked.h"
 #include "base/file.h"
@@ -345,15 +346,17 @@ static int begin_part(const char *path, const rlo__output_start *start, rlo__out
 /* Fails unless a part begins with the head of this output. */
 static int check_head(const char *path, const rlo__output_start *start,
                       const rlo__output_file *file) {
-  char bytes[RLO__MAX_HEADER_BYTES];
-  if (rlo__file_pread(file->file.fd, path, bytes, start->head_bytes, 0) != RLO_OK ||
-      memcmp(bytes, start->head, start->head_bytes) != 0) {
-    return rlo__fail(
-        "cannot go on with %s: its array has another shape or type; without "
-        "--resume the job begins anew",
-        path);
-  }
-  return RLO__EXIT_OK;
+  char *bytes = rlo__alloc(start->head_bytes);
+  const bool is_same =
+      bytes != NULL &&
+      rlo__file_pread(file->file.fd, path, bytes, start->head_bytes, 0) == RLO_OK &&
+      memcmp(bytes, start->head, start->head_bytes) == 0;
+  rlo__free(bytes);
+  return is_same ? RLO__EXIT_OK
+                 : rlo__fail(
+                       "cannot go on with %s: its array has another shape or type; without "
+                       "--resume the job begins anew",
+                       path);
 }
 
 /* *out_exists: there is a part to go on with. */
@@ -386,7 +389,10 @@ int rlo__output_file_begin(const char *path, const rlo__output_start *start,
 }
 
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
-  int result;
+  int result = fallocate(file->file.fd, 0, 0, (off_t)bytes);
+  if (result != 0 && (errno == ENOSPC || errno == EDQUOT)) {
+    return check_write(file->file.path, errno);
+  }
   do {
     result = ftruncate(file->file.fd, (off_t)bytes);
   } while (result != 0 && errno == EINTR);

@@ -134,7 +134,7 @@ typedef struct rlo__output_start {
 int rlo__output_file_begin(const char *path, const rlo__output_start *start,
                            rlo__output_file *file);
 
-/** Gives the part a size: what is new is zero. */
+/** Gives the part a size, and room for it: what is new is zero. */
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
 
 /** Writes all bytes of a part behind its head. */

@@ -100,19 +100,28 @@ bool rlo__stream_is_asked_for(const rlo__stream_options *options);
 typedef struct rlo__stream_output {
   /** NULL: it is only made in memory, for later jobs. */
   const char *path;
-  /** Whose physical bytes it holds, behind a header. */
+  /** Whose physical bytes it holds, behind a header; NULL: behind `head`, of which
+   *  there are so many bytes. */
   const rlo_shape *shape;
+  const void *head;
+  int64_t head_bytes;
   int64_t bytes;
   /** Its numbers have their first byte last, says the header. */
   bool is_swapped;
   /** Its bytes go nowhere, without a path: its stream has a digest. */
   bool is_dropped;
+  /** It is a part of this output of another stream; NULL: it is a file. */
+  struct rlo__stream_output *whole;
 
   /** The rest is rlo__stream_do's, and begins with zeros: where it is while it
    * is made. */
   rlo__output_file part;
-  /** Where the array begins in the part. */
+  /** Where the array begins in the part; of one with a whole, set by its maker. */
   int64_t offset_bytes;
+  /** Of an output that is made in steps: its journal, open, and how many steps of
+   *  the stream need not be done again for it. */
+  int journal_fd;
+  int64_t num_done;
   /** The bytes that a job of two passes uses behind the array. */
   int64_t scratch_bytes;
   /** The output is a regular file, of which this is the part. */
@@ -163,6 +172,14 @@ typedef struct rlo__stream {
   /** They run one after the other, in this order. */
   const rlo__stream_job *jobs;
   int32_t num_jobs;
+  /** Makes step n of those that follow each other, in place of jobs, when its turn
+   *  comes: a stream with sources and jobs for one part of one output, valid until
+   *  the next call. *out_step begins as a copy of the stream. */
+  rlo_status (*make_step)(const struct rlo__stream *stream, int64_t n,
+                          struct rlo__stream *out_step);
+  int64_t num_steps;
+  /** What the steps depend on: those of another one are not gone on with. */
+  uint64_t identity;
   /** The outputs are compared with what the host makes of the sources, before
    *  they get their names. */
   bool is_verified;

@@ -76,10 +76,7 @@ int rlo__stream_plan(rlo__stream *stream);
 int rlo__stream_estimate(const rlo__stream *stream, const rlo_service *service,
                          rlo_job_estimate *out_jobs, rlo_job_estimate *out_all);
 
-/* --- stream_check.c: what is found out of an output */
-
-/** A storage that compares what is written with an output. Borrows it. */
-rlo_status rlo__stream_storage_that_compares(rlo__stream_output *output, rlo_storage **out_storage);
+/* --- stream_digest.c: the digest of an output */
 
 /** The sum of an output, to which its parts are added. */
 typedef struct rlo__stream_sum {
@@ -102,6 +99,27 @@ bool rlo__stream_can_sum(const rlo__stream *stream);
 
 /** Makes the digest of the sum, for which it reads the output if it has to. */
 int rlo__stream_finish_digest(const rlo__stream *stream, rlo__stream_result *result);
+
+/* --- stream_output.c: the bytes of outputs, and which of them are there */
+
+/** Reads bytes of an output. @param output  an rlo__stream_output. */
+RLO_NODISCARD rlo_status rlo__stream_output_read(void *output, int64_t offset, int64_t bytes,
+                                                 void *into);
+
+/** Makes the storage of an output for the jobs: what it is made in or, to verify it,
+ *  functions that compare; if its bytes are dropped, functions that add them to a sum. */
+RLO_NODISCARD rlo_status rlo__stream_output_storage(const rlo__stream *stream,
+                                                    rlo__stream_output *output,
+                                                    const rlo_storage_traits *hints,
+                                                    rlo_storage **out_storage);
+
+/** Finds how many steps are noted in the journal of an output, if it has one; fails if
+ *  they are of another stream. */
+int rlo__stream_find_notes(const rlo__stream *stream, rlo__stream_output *output);
+
+/** Makes an output durable and notes in its journal, if it may have one, that those of
+ *  the first n steps that write to it are done. NULL is legal. */
+int rlo__stream_note_steps(const rlo__stream *stream, rlo__stream_output *output, int64_t n);
 
 /* --- stream_report.c: how far a job is, on standard error */
 

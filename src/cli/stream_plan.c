@@ -61,7 +61,8 @@ bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
 
 /* Returns whether some array is moved in several pieces, mostly. */
 static bool is_in_pieces(const rlo__stream *s) {
-  bool is_large = rlo__stream_is_asked_for(s->options) || s->options->is_resumed;
+  bool is_large =
+      rlo__stream_is_asked_for(s->options) || s->options->is_resumed || s->num_steps > 0;
   for (int32_t n = 0; n < s->num_sources; ++n) {
     is_large |= s->sources[n].bytes > rlo__thresholds.move_large_bytes;
   }
@@ -124,7 +125,9 @@ bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
     can_resume &= stream->jobs[n].output != output || is_repeatable(stream, &stream->jobs[n]);
   }
-  return can_resume && rlo__stream_count_jobs(stream, output, stream->num_jobs) > 0 &&
+  const bool has_jobs =
+      stream->num_steps > 0 || rlo__stream_count_jobs(stream, output, stream->num_jobs) > 0;
+  return can_resume && has_jobs && stream->outputs[output].whole == NULL &&
          (stream->options->is_resumed || bytes >= rlo__thresholds.cli_journaled_bytes);
 }
 
@@ -265,7 +268,8 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
   if (output->is_dropped) {
     traits[1] = rlo__stream_sum_traits(output);
   }
-  if (makes_file && rlo__stream_count_jobs(s, job->output, s->num_jobs) == 1) {
+  if (makes_file && output->whole == NULL &&
+      rlo__stream_count_jobs(s, job->output, s->num_jobs) == 1) {
     /* It may use the output for two passes. */
     of_job.scratch_bytes = find_scratch_room(s, job->output);
     traits[1].bytes = rlo__add_capped(output->bytes, of_job.scratch_bytes);
@@ -317,10 +321,8 @@ static void add_estimate(const rlo_job_estimate *one, sum *s) {
   all->expected_fraction = s->time > 0 ? s->copy_bytes / s->time : 1;
 }
 
-static rlo_status estimate(const rlo__stream *stream, const rlo_service *service,
-                           rlo_job_estimate *jobs, sum *out) {
-  *out = (sum){.all = RLO_JOB_ESTIMATE_INIT};
-  out->all.expected_fraction = 1;
+static rlo_status estimate_jobs(const rlo__stream *stream, const rlo_service *service,
+                                rlo_job_estimate *jobs, sum *out) {
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
     rlo_job_estimate one;
     RLO_TRY(estimate_job(stream, n, service, &one));
@@ -335,6 +337,18 @@ static rlo_status estimate(const rlo__stream *stream, const rlo_service *service
     }
   }
   return RLO_OK;
+}
+
+static rlo_status estimate(const rlo__stream *stream, const rlo_service *service,
+                           rlo_job_estimate *jobs, sum *out) {
+  *out = (sum){.all = RLO_JOB_ESTIMATE_INIT};
+  out->all.expected_fraction = 1;
+  for (int64_t n = 0; n < stream->num_steps; ++n) {
+    rlo__stream step = *stream;
+    RLO_TRY(stream->make_step(stream, n, &step));
+    RLO_TRY(estimate_jobs(&step, service, NULL, out));
+  }
+  return estimate_jobs(stream, service, jobs, out);
 }
 
 int rlo__stream_estimate(const rlo__stream *stream, const rlo_service *service,
@@ -401,7 +415,8 @@ int rlo__stream_plan(rlo__stream *stream) {
   RLO__EXIT_TRY(take_held_memory(stream, stream->options));
   stream->is_in_pieces = is_in_pieces(stream);
   stream->chosen_by = choose_place(stream);
-  const bool is_asked_for = rlo__stream_is_asked_for(stream->options) || is_begun(stream);
+  const bool is_asked_for =
+      rlo__stream_is_asked_for(stream->options) || is_begun(stream) || stream->num_steps > 0;
   for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
     const char *why = path != NULL ? rlo__path_why_in_place(path) : NULL;
@@ -410,6 +425,10 @@ int rlo__stream_plan(rlo__stream *stream) {
     }
   }
   sum s;
+  if (stream->num_steps > 0) {
+    /* They take long to make, and are estimated when there is a service. */
+    return RLO__EXIT_OK;
+  }
   if (estimate(stream, NULL, NULL, &s) != RLO_OK) {
     return rlo__stream_fail_submit(stream);
   }

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "interrupt.h"
 #include "message.h"
 #include "session.h"
@@ -43,6 +44,9 @@ typedef struct run {
   rlo_job_estimate *estimates;
   rlo__progress progress;
   rlo__stream_sum sum;
+  /* What all steps will read and write, and what those before this one did. */
+  int64_t bytes_total;
+  rlo_job_info before;
   /* Some output has a journal; its jobs were told to stop. */
   bool can_resume, is_stopping;
   /* Nothing of what was done is of use. */
@@ -126,20 +130,6 @@ static int prepare_whole(run *r) {
 
 /* -------------------------------------------------------------------- jobs */
 
-static rlo_status create_output_storage(run *r, rlo__stream_output *o,
-                                        const rlo_storage_traits *hints,
-                                        rlo_storage **out_storage) {
-  if (o->is_dropped) {
-    return rlo__stream_storage_that_sums(o, &r->sum, out_storage);
-  }
-  if (!r->stream->is_verifying) {
-    return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
-                             : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
-                                                   o->bytes + o->scratch_bytes, hints, out_storage);
-  }
-  return rlo__stream_storage_that_compares(o, out_storage);
-}
-
 static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
@@ -154,8 +144,8 @@ static int create_storages(run *r) {
     RLO__EXIT_TRY(rlo__check(rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n])));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(rlo__check(
-        create_output_storage(r, &s->outputs[n], &hints, &r->storages[s->num_sources + n])));
+    RLO__EXIT_TRY(rlo__check(rlo__stream_output_storage(s, &s->outputs[n], &hints, &r->sum,
+                                                        &r->storages[s->num_sources + n])));
   }
   return RLO__EXIT_OK;
 }
@@ -175,6 +165,7 @@ static int estimate_jobs(run *r) {
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     s->outputs[s->jobs[n].output].scratch_bytes = r->estimates[n].scratch_bytes;
   }
+  r->bytes_total = s->num_steps > 0 ? all.bytes_read + all.bytes_written : 0;
   rlo__stream_print_plan(s, r->result, &all);
   return RLO__EXIT_OK;
 }
@@ -191,7 +182,7 @@ static int submit(run *r) {
     rlo__stream_name_journal(
         s, n, r->stream->is_verifying ? NULL : output->part.unfinished.journal_path, &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    if (r->estimates != NULL) {
+    if (r->estimates != NULL && output->whole == NULL) {
       /* The plan that was printed, whatever memory is free by now. */
       options.host_memory_bytes = r->estimates[n].budget_bytes;
       options.scratch_bytes = r->estimates[n].scratch_bytes;
@@ -212,7 +203,7 @@ static int submit(run *r) {
 
 /* Gets the state of job `current`, with the totals of all. */
 static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
-  rlo_job_info all = RLO_JOB_INFO_INIT;
+  rlo_job_info all = r->before;
   for (int32_t n = 0; n < r->stream->num_jobs; ++n) {
     rlo_job_info one = RLO_JOB_INFO_INIT;
     RLO_TRY(rlo_job_get_info(r->jobs[n], &one));
@@ -224,7 +215,8 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
       all.seconds_left = one.seconds_left;
     }
   }
-  if (r->stream->num_jobs > 1) {
+  all.bytes_total = rlo__max(all.bytes_total, r->bytes_total);
+  if (r->stream->num_jobs > 1 || r->bytes_total > 0) {
     const int64_t bytes_now = all.bytes_done - all.bytes_resumed;
     all.seconds_left =
         bytes_now > 0 ? all.seconds * (double)(all.bytes_total - all.bytes_done) / (double)bytes_now
@@ -264,13 +256,14 @@ static rlo_status watch_job(run *r, int32_t n) {
 }
 
 static int watch(run *r) {
-  rlo__progress_begin(&r->progress, r->stream, r->result);
   /* A signal may come before the first look. */
   rlo_status status = get_info(r, 0, &r->result->info);
   for (int32_t n = 0; status == RLO_OK && n < r->stream->num_jobs; ++n) {
     status = watch_job(r, n);
   }
-  rlo__progress_end(&r->progress, &r->result->info);
+  if (status != RLO_OK) {
+    rlo__progress_end(&r->progress, &r->result->info);
+  }
   r->result->status = status;
   if (status == RLO_IO && r->result->info.num_passes == 2 && r->result->info.bytes_done == 0) {
     return rlo__fail("%s; --passes 1 needs no scratch", rlo_error_last()->message);
@@ -291,22 +284,88 @@ static int cut_off_scratch(run *r) {
   return RLO__EXIT_OK;
 }
 
-static void release(run *r) {
+static void release_jobs(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
     rlo_job_release(r->jobs[n]);
   }
-  rlo__free((void *)r->jobs);
-  rlo__free(r->estimates);
-  rlo_service_release(r->service);
   for (int32_t n = 0; r->storages != NULL && n < s->num_sources + s->num_outputs; ++n) {
     rlo_storage_release(r->storages[n]);
   }
+  rlo__free((void *)r->jobs);
   rlo__free((void *)r->storages);
+  r->jobs = NULL;
+  r->storages = NULL;
+}
+
+static void release(run *r) {
+  release_jobs(r);
+  rlo__free(r->estimates);
+  rlo_service_release(r->service);
   for (int32_t n = 0; n < r->num_contexts; ++n) {
     rlo_context_release(r->contexts[n]);
   }
   rlo__free((void *)r->contexts);
+}
+
+static int do_jobs(run *r) {
+  RLO__EXIT_TRY(create_storages(r));
+  RLO__EXIT_TRY(submit(r));
+  return watch(r);
+}
+
+/* Adds what a step that need not be done again has read and written. */
+static void pass_over(run *r) {
+  const rlo__stream *s = r->stream;
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    const int64_t bytes = s->jobs[n].problem->read_bytes + s->jobs[n].problem->written_bytes;
+    r->before.bytes_done += bytes;
+    r->before.bytes_resumed += bytes;
+  }
+}
+
+static int do_step(run *r) {
+  const rlo__stream *s = r->stream;
+  RLO__EXIT_TRY(do_jobs(r));
+  for (int32_t n = 0; n < s->num_sources; ++n) {
+    if (rlo__input_file_check_unchanged(&s->sources[n].file) != RLO__EXIT_OK) {
+      r->result->status = RLO_DATA_LOSS;
+      return RLO__EXIT_FAILURE;
+    }
+  }
+  r->before = r->result->info;
+  r->before.bytes_total = r->before.bytes_done;
+  return RLO__EXIT_OK;
+}
+
+/* Does the steps in their order, and notes how many of them are done. */
+static int do_steps(run *r) {
+  rlo__stream *all = r->stream;
+  rlo__stream_output *whole = NULL;
+  int64_t noted_bytes = 0;
+  int code = RLO__EXIT_OK;
+  for (int64_t n = 0; code == RLO__EXIT_OK && n < all->num_steps; ++n) {
+    rlo__stream step = *all;
+    RLO__EXIT_TRY(rlo__check(all->make_step(all, n, &step)));
+    const bool is_due = r->before.bytes_done - noted_bytes > rlo__thresholds.cli_journaled_bytes;
+    if (whole != step.outputs->whole || is_due) {
+      RLO__EXIT_TRY(rlo__stream_note_steps(all, whole, n));
+      noted_bytes = r->before.bytes_done;
+      whole = step.outputs->whole;
+    }
+    r->stream = &step;
+    if (n < whole->num_done && !all->is_verifying) {
+      pass_over(r);
+    } else {
+      code = do_step(r);
+    }
+    release_jobs(r);
+    r->stream = all;
+    if (code != RLO__EXIT_OK) {
+      (void)rlo__stream_note_steps(all, whole, n);
+    }
+  }
+  return code;
 }
 
 static int try_jobs(run *r) {
@@ -318,9 +377,9 @@ static int try_jobs(run *r) {
   if (r->stream->options->is_dry_run) {
     return RLO__EXIT_OK;
   }
-  RLO__EXIT_TRY(create_storages(r));
-  RLO__EXIT_TRY(submit(r));
-  RLO__EXIT_TRY(watch(r));
+  rlo__progress_begin(&r->progress, r->stream, r->result);
+  RLO__EXIT_TRY(r->stream->num_steps > 0 ? do_steps(r) : do_jobs(r));
+  rlo__progress_end(&r->progress, &r->result->info);
   return cut_off_scratch(r);
 }
 
@@ -363,7 +422,7 @@ static int run_somewhere(run *r) {
   s->options->devices.is_none = true;
   s->chosen_by = "no device";
   *r->result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
-  run again = {.stream = s, .result = r->result};
+  run again = {.stream = s, .result = r->result, .before = RLO_JOB_INFO_INIT};
   return run_jobs(&again);
 }
 
@@ -381,7 +440,7 @@ static int verify(const run *r) {
   again.options = &options;
   again.is_verifying = true;
   rlo__stream_result result = {.info = RLO_JOB_INFO_INIT};
-  run compared = {.stream = &again, .result = &result};
+  run compared = {.stream = &again, .result = &result, .before = RLO_JOB_INFO_INIT};
   return run_jobs(&compared);
 }
 
@@ -407,24 +466,30 @@ static int begin_output(run *r, int32_t n) {
     return RLO__EXIT_OK;
   }
   rlo__output_start start = {
-      .head = head,
+      .head = o->head != NULL ? o->head : head,
+      .head_bytes = (size_t)o->head_bytes,
       .has_journal = !r->stream->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
   };
   r->can_resume |= start.has_journal;
-  const rlo_digest unknown = RLO_DIGEST_INIT;
-  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped,
-                                       r->stream->has_digest ? &unknown : NULL, head,
-                                       &start.head_bytes));
+  if (o->head == NULL) {
+    const rlo_digest unknown = RLO_DIGEST_INIT;
+    RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped,
+                                         r->stream->has_digest ? &unknown : NULL, head,
+                                         &start.head_bytes));
+  }
   o->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
   o->part.unfinished.payload = &r->words;
   RLO__EXIT_TRY(rlo__output_file_begin(o->path, &start, &o->part));
   o->offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  const int code = rlo__stream_count_jobs(r->stream, n, r->stream->num_jobs) > 0
-                       ? RLO__EXIT_OK
-                       : rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes);
-  if (code != RLO__EXIT_OK) {
+  int code = rlo__stream_count_jobs(r->stream, n, r->stream->num_jobs) > 0
+                 ? RLO__EXIT_OK
+                 : rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes);
+  if (code == RLO__EXIT_OK && r->stream->num_steps > 0 && start.has_journal) {
+    code = rlo__stream_find_notes(r->stream, o);
+  }
+  if (code != RLO__EXIT_OK && !rlo__output_file_leave(&o->part)) {
     rlo__output_file_abandon(&o->part);
   }
   return code;
@@ -485,6 +550,9 @@ static void end_outputs(run *r, int32_t num_begun) {
   for (int32_t n = 0; n < num_begun; ++n) {
     rlo__stream_output *o = &r->stream->outputs[n];
     rlo__shared_release(o->memory, (size_t)o->bytes);
+    if (o->journal_fd > 0) {
+      rlo__file_close(o->journal_fd);
+    }
     if (o->has_part && !r->is_spoilt && rlo__output_file_leave(&o->part)) {
       stays = true;
     } else if (o->has_part) {
@@ -518,7 +586,7 @@ int rlo__stream_run_share(rlo__stream *stream, int fd, int64_t offset_bytes,
   stream->outputs->part.file.fd = fd;
   stream->outputs->offset_bytes = offset_bytes;
   *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
-  run r = {.stream = stream, .result = out_result};
+  run r = {.stream = stream, .result = out_result, .before = RLO_JOB_INFO_INIT};
   return run_jobs(&r);
 }
 
@@ -538,7 +606,7 @@ static int run_stream(run *r, rlo__stream_result *out_result) {
 }
 
 int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result) {
-  run r = {.stream = stream};
+  run r = {.stream = stream, .before = RLO_JOB_INFO_INIT};
   *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
   RLO__EXIT_TRY(rlo__stream_plan(stream));
   const int code = run_stream(&r, out_result);

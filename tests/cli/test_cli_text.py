@@ -9,7 +9,7 @@ import subprocess
 from cli_case import COMMAND, CliCase, main, npy_bytes
 
 VERBS = ["convert", "describe", "show", "explain", "devices", "cache", "op",
-         "tune", "shard", "digest"]
+         "tune", "shard", "digest", "weights"]
 # Verbs of former releases, and what has taken them in.
 OLD_VERBS = {"copy-limit": "devices", "index": "show", "wisdom": "tune"}
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"

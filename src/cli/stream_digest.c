@@ -1,61 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "relayout/text.h"
 #include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "message.h"
 #include "stream_inside.h"
-
-/* --------------------------------------------------------------- comparison */
-
-static rlo_status read_output(void *payload, int64_t offset, int64_t bytes, void *into) {
-  const rlo__stream_output *o = payload;
-  if (o->memory != NULL) {
-    memcpy(into, (const char *)o->memory + offset, (size_t)bytes);
-    return RLO_OK;
-  }
-  return rlo__file_pread(o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
-}
-
-/* Compares, in place of writing. */
-static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const void *from) {
-  const unsigned char *expected = from;
-  unsigned char found[1 << 14];
-  for (int64_t at = 0; at < bytes; at += (int64_t)sizeof(found)) {
-    const size_t length = (size_t)rlo__min(bytes - at, (int64_t)sizeof(found));
-    RLO_TRY(read_output(payload, offset + at, (int64_t)length, found));
-    for (size_t n = 0; memcmp(found, expected + at, length) != 0; ++n) {
-      if (found[n] != expected[at + (int64_t)n]) {
-        return RLO_FAIL(RLO_DATA_LOSS,
-                        "byte %" PRId64
-                        " of the result is 0x%02x, the host makes 0x%02x; "
-                        "nothing was written to %s",
-                        offset + at + (int64_t)n, found[n], expected[at + (int64_t)n],
-                        ((const rlo__stream_output *)payload)->path);
-      }
-    }
-  }
-  return RLO_OK;
-}
-
-rlo_status rlo__stream_storage_that_compares(rlo__stream_output *o, rlo_storage **out_storage) {
-  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  ops.read = read_output;
-  ops.write = compare;
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = o->bytes;
-  return rlo_storage_create(&ops, o, &traits, out_storage);
-}
-
-/* ------------------------------------------------------------------- digests */
 
 static rlo__mutex mutex = RLO__MUTEX_INIT;
 
@@ -101,7 +56,7 @@ static rlo_status sum_output(rlo__stream_output *o, rlo__stream_sum *sum) {
   rlo_status status = bytes != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
   for (int64_t at = 0; at < o->bytes && status == RLO_OK; at += part) {
     const int64_t length = rlo__min(part, o->bytes - at);
-    RLO_TRY_GOTO(read_output(o, at, length, bytes));
+    RLO_TRY_GOTO(rlo__stream_output_read(o, at, length, bytes));
     RLO_TRY_GOTO(rlo__stream_sum_add(sum, at, length, bytes));
   }
 fail:

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "base/threshold.h"
+#include "message.h"
+#include "stream_inside.h"
+
+/* ------------------------------------------------------------------ storage */
+
+rlo_status rlo__stream_output_read(void *output, int64_t offset, int64_t bytes, void *into) {
+  const rlo__stream_output *o = output;
+  if (o->memory != NULL) {
+    memcpy(into, (const char *)o->memory + offset, (size_t)bytes);
+    return RLO_OK;
+  }
+  return rlo__file_pread(o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
+}
+
+/* Compares, in place of writing. */
+static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const void *from) {
+  const unsigned char *expected = from;
+  unsigned char found[1 << 14];
+  for (int64_t at = 0; at < bytes; at += (int64_t)sizeof(found)) {
+    const size_t length = (size_t)rlo__min(bytes - at, (int64_t)sizeof(found));
+    RLO_TRY(rlo__stream_output_read(payload, offset + at, (int64_t)length, found));
+    for (size_t n = 0; memcmp(found, expected + at, length) != 0; ++n) {
+      if (found[n] != expected[at + (int64_t)n]) {
+        return RLO_FAIL(RLO_DATA_LOSS,
+                        "byte %" PRId64
+                        " of the result is 0x%02x, the host makes 0x%02x; "
+                        "nothing was written to %s",
+                        offset + at + (int64_t)n, found[n], expected[at + (int64_t)n],
+                        ((const rlo__stream_output *)payload)->path);
+      }
+    }
+  }
+  return RLO_OK;
+}
+
+/* Writes a part of an output, which is flushed when a step is noted, or at the end. */
+static rlo_status write_output(void *payload, int64_t offset, int64_t bytes, const void *from) {
+  const rlo__stream_output *o = payload;
+  const char *data = from;
+  const off_t at = (off_t)(o->offset_bytes + offset);
+  for (int64_t done = 0; done < bytes;) {
+    const ssize_t count =
+        pwrite(o->part.file.fd, data + done, (size_t)(bytes - done), at + (off_t)done);
+    if (count < 0 && errno != EINTR) {
+      return rlo__file_fail("cannot write", o->path, errno);
+    }
+    done += rlo__max(count, 0);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__stream_output_storage(const rlo__stream *s, rlo__stream_output *o,
+                                      const rlo_storage_traits *hints, rlo__stream_sum *sum,
+                                      rlo_storage **out_storage) {
+  if (o->is_dropped) {
+    return rlo__stream_storage_that_sums(o, sum, out_storage);
+  }
+  /* What a job flushes, it waits for: milliseconds, where a model has many small arrays. */
+  const bool is_small = o->whole != NULL && o->bytes <= rlo__thresholds.service_streamed_bytes;
+  if (!s->is_verifying && !is_small) {
+    return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
+                             : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
+                                                   o->bytes + o->scratch_bytes, hints, out_storage);
+  }
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  ops.read = rlo__stream_output_read;
+  ops.write = s->is_verifying ? compare : write_output;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = o->bytes;
+  return rlo_storage_create(&ops, o, &traits, out_storage);
+}
+
+/* -------------------------------------------------------------------- notes */
+
+/* What a journal of steps holds. */
+typedef struct steps_done {
+  uint64_t identity;
+  int64_t count;
+} steps_done;
+
+int rlo__stream_note_steps(const rlo__stream *stream, rlo__stream_output *output, int64_t n) {
+  const steps_done done = {stream->identity, n};
+  const char *path = output == NULL ? NULL : output->part.unfinished.journal_path;
+  if (path == NULL || path[0] == '\0' || n <= output->num_done) {
+    return RLO__EXIT_OK;
+  }
+  output->num_done = n;
+  bool is_noted = fdatasync(output->part.file.fd) == 0;
+  if (is_noted && output->journal_fd == 0) {
+    output->journal_fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  }
+  is_noted = is_noted && output->journal_fd > 0 &&
+             pwrite(output->journal_fd, &done, sizeof(done), 0) == (ssize_t)sizeof(done) &&
+             fdatasync(output->journal_fd) == 0;
+  return is_noted ? RLO__EXIT_OK
+                  : rlo__fail("cannot note what is done of %s: %s", output->path, strerror(errno));
+}
+
+int rlo__stream_find_notes(const rlo__stream *stream, rlo__stream_output *output) {
+  steps_done found = {0};
+  const int fd = open(output->part.unfinished.journal_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) {
+    return RLO__EXIT_OK;
+  }
+  output->journal_fd = fd;
+  const bool is_whole = pread(fd, &found, sizeof(found), 0) == (ssize_t)sizeof(found);
+  output->num_done = found.count;
+  return !is_whole || found.identity == stream->identity
+             ? RLO__EXIT_OK
+             : rlo__fail(
+                   "cannot go on with %s: it was begun with another recipe or other files; "
+                   "without --resume the job begins anew",
+                   output->path);
+}
