@@ -93,6 +93,11 @@ typedef struct rlo_safetensors_member {
  */
 RLO_API RLO_NODISCARD rlo_status rlo_safetensors_open(const char *path, rlo_safetensors **out_list);
 
+/** Opens the files of several paths as one list, each as rlo_safetensors_open does. A
+ *  member that two of them have is RLO_PARSE. */
+RLO_API RLO_NODISCARD rlo_status rlo_safetensors_open_all(const char *const *paths, int64_t count,
+                                                          rlo_safetensors **out_list);
+
 /** Closes the files. NULL is legal. */
 RLO_API void rlo_safetensors_release(rlo_safetensors *list);
 

@@ -43,28 +43,17 @@ typedef struct request {
   bool is_file;
 } request;
 
-/* Where the bytes of an input's member are. */
-typedef struct source_place {
-  int32_t file;
-  int64_t offset_bytes;
-  int64_t bytes;
-} source_place;
-
 typedef struct weights {
   request request;
-  uint64_t identity;
-  /* The inputs, their files, open, and their members. */
-  rlo_safetensors **lists;
-  int32_t num_lists;
+  /* The inputs: their files, open, and their members. */
+  rlo_safetensors *list;
   rlo__input_file *files;
-  size_t num_files, file_capacity;
+  int32_t num_files;
   rlo_recipe_member *members;
-  source_place *places;
-  size_t num_members, member_capacity, place_capacity;
+  int64_t num_members;
   rlo_shape **shapes;
   size_t num_shapes, shape_capacity;
-  rlo_safetensors_text *texts;
-  size_t num_texts, text_capacity;
+  uint64_t identity;
 
   rlo_recipe *recipe;
   rlo_recipe_results *results;
@@ -104,62 +93,40 @@ static rlo_status keep_shape(weights *w, const rlo_shape *shape, const rlo_shape
   return RLO_OK;
 }
 
-static rlo_status add_members(weights *w, const rlo_safetensors *list, int32_t first_file) {
-  const size_t count = (size_t)rlo_safetensors_num_members(list);
+static rlo_status list_members(weights *w) {
+  const int64_t count = rlo_safetensors_num_members(w->list);
   rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
-  RLO_TRY(rlo__array_reserve(&w->members, sizeof(*w->members), w->num_members + count + 1,
-                             &w->member_capacity));
-  RLO_TRY(rlo__array_reserve(&w->places, sizeof(*w->places), w->num_members + count + 1,
-                             &w->place_capacity));
-  for (size_t n = 0; n < count; ++n, ++w->num_members) {
-    RLO_TRY(rlo_safetensors_get_member(list, (int64_t)n, &m));
-    w->members[w->num_members].name = m.name;
-    RLO_TRY(keep_shape(w, &m.shape, &w->members[w->num_members].shape));
-    w->places[w->num_members] = (source_place){first_file + m.file, m.offset_bytes, m.bytes};
+  w->members = rlo__alloc_array((size_t)count + 1, sizeof(*w->members));
+  if (w->members == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (; w->num_members < count; ++w->num_members) {
+    rlo_recipe_member *member = &w->members[w->num_members];
+    RLO_TRY(rlo_safetensors_get_member(w->list, w->num_members, &m));
+    member->name = m.name;
+    RLO_TRY(keep_shape(w, &m.shape, &member->shape));
   }
   return RLO_OK;
 }
 
-static rlo_status add_texts(weights *w, const rlo_safetensors *list) {
-  int64_t count = 0;
-  const rlo_safetensors_text *texts = rlo_safetensors_metadata(list, &count);
-  RLO_TRY(rlo__array_reserve(&w->texts, sizeof(*w->texts), w->num_texts + (size_t)count + 1,
-                             &w->text_capacity));
-  memcpy(w->texts + w->num_texts, texts, (size_t)count * sizeof(*texts));
-  w->num_texts += (size_t)count;
-  return RLO_OK;
-}
-
-static int open_input(weights *w, const char *path, rlo__hash *hash) {
-  rlo_safetensors *list = NULL;
-  const int32_t first_file = (int32_t)w->num_files;
-  RLO__EXIT_TRY(rlo__check(rlo_safetensors_open(path, &list)));
-  w->lists[w->num_lists++] = list;
-  for (int32_t f = 0; f < rlo_safetensors_num_files(list); ++f) {
-    RLO__EXIT_TRY(rlo__check(
-        rlo__array_reserve(&w->files, sizeof(*w->files), w->num_files + 1, &w->file_capacity)));
+static int open_inputs(weights *w, rlo__hash *hash) {
+  /* Models have hundreds of files. */
+  rlo__files_allow(INT32_MAX);
+  RLO__EXIT_TRY(rlo__check(rlo_safetensors_open_all((const char *const *)w->request.input_paths,
+                                                    w->request.num_inputs, &w->list)));
+  const int32_t count = rlo_safetensors_num_files(w->list);
+  w->files = rlo__alloc_array((size_t)count + 1, sizeof(*w->files));
+  if (w->files == NULL) {
+    return rlo__fail_last();
+  }
+  for (; w->num_files < count; ++w->num_files) {
     rlo__input_file *file = &w->files[w->num_files];
-    RLO__EXIT_TRY(rlo__input_file_open(rlo_safetensors_file_path(list, f), 0, file));
-    ++w->num_files;
+    RLO__EXIT_TRY(rlo__input_file_open(rlo_safetensors_file_path(w->list, w->num_files), 0, file));
     rlo__hash_i64(hash, file->size_bytes);
     rlo__hash_i64(hash, file->modified.tv_sec);
     rlo__hash_i64(hash, file->modified.tv_nsec);
   }
-  RLO__EXIT_TRY(rlo__check(add_texts(w, list)));
-  return rlo__check(add_members(w, list, first_file));
-}
-
-static int open_inputs(weights *w, rlo__hash *hash) {
-  w->lists = rlo__alloc_array((size_t)w->request.num_inputs, sizeof(rlo_safetensors *));
-  if (w->lists == NULL) {
-    return rlo__fail_last();
-  }
-  /* Models have hundreds of files. */
-  rlo__files_allow(INT32_MAX);
-  for (int32_t n = 0; n < w->request.num_inputs; ++n) {
-    RLO__EXIT_TRY(open_input(w, w->request.input_paths[n], hash));
-  }
-  return RLO__EXIT_OK;
+  return rlo__check(list_members(w));
 }
 
 /* ------------------------------------------------------------------ results */
@@ -172,8 +139,8 @@ static int apply_recipe(weights *w, rlo__hash *hash) {
   rlo__hash_bytes(hash, text, bytes);
   const rlo_status status = rlo_recipe_parse(text, bytes, &w->recipe);
   rlo__free(text);
-  return status == RLO_OK && rlo_recipe_apply(w->recipe, w->members, (int64_t)w->num_members,
-                                              &w->results) == RLO_OK
+  return status == RLO_OK &&
+                 rlo_recipe_apply(w->recipe, w->members, w->num_members, &w->results) == RLO_OK
              ? RLO__EXIT_OK
              : rlo__fail("%s: %s", path, rlo_error_last()->message);
 }
@@ -182,8 +149,7 @@ static int plan_files(weights *w) {
   const size_t count = (size_t)rlo_recipe_results_count(w->results);
   rlo_safetensors_plan_options options = RLO_SAFETENSORS_PLAN_OPTIONS_INIT;
   options.shard_bytes = w->request.is_file ? 0 : w->request.max_shard_bytes;
-  options.metadata = w->texts;
-  options.num_metadata = (int64_t)w->num_texts;
+  options.metadata = rlo_safetensors_metadata(w->list, &options.num_metadata);
   w->names = rlo__alloc_array(count + 1, sizeof(char *));
   w->result_shapes = rlo__alloc_array(count + 1, sizeof(rlo_shape *));
   if (w->names == NULL || w->result_shapes == NULL) {
@@ -219,7 +185,7 @@ static int add_output(weights *w, int32_t f) {
   output->head = file->head;
   output->head_bytes = file->head_bytes;
   output->bytes = file->bytes - file->head_bytes;
-  for (size_t n = 0; n < w->num_files; ++n) {
+  for (int32_t n = 0; n < w->num_files; ++n) {
     RLO__EXIT_TRY(rlo__input_file_check(&w->files[n], path));
   }
   return RLO__EXIT_OK;
@@ -230,7 +196,7 @@ static int add_output(weights *w, int32_t f) {
 static int check_folder(const weights *w, bool has_index) {
   char *other = NULL;
   char folder[PATH_MAX];
-  for (size_t n = 0; n < w->num_files; ++n) {
+  for (int32_t n = 0; n < w->num_files; ++n) {
     rlo__folder_of(w->files[n].path, folder);
     if (rlo__path_is_same_file(folder, w->request.output_path)) {
       return rlo__fail("%s is in the folder %s; write to another", w->files[n].path,
@@ -314,6 +280,7 @@ static rlo_status make_result(const rlo__stream *stream, int64_t n, rlo__stream 
   weights *w = (weights *)(uintptr_t)stream->payload;
   const rlo_recipe_result *result = rlo_recipe_results_get(w->results, n);
   const rlo_safetensors_place *place = rlo_safetensors_plan_place(w->plan, n);
+  rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
   rlo_problem_list_release(w->problems);
   RLO_TRY(rlo_recipe_results_lower(w->results, n, &w->problems));
   const int32_t num_jobs = rlo_problem_list_count(w->problems);
@@ -321,13 +288,12 @@ static rlo_status make_result(const rlo__stream *stream, int64_t n, rlo__stream 
                              &w->source_capacity));
   RLO_TRY(rlo__array_reserve(&w->jobs, sizeof(*w->jobs), (size_t)num_jobs + 1, &w->job_capacity));
   for (int32_t k = 0; k < result->num_members; ++k) {
-    const source_place *from = &w->places[result->members[k]];
-    const rlo_shape *shape = w->members[result->members[k]].shape;
+    RLO_TRY(rlo_safetensors_get_member(w->list, result->members[k], &m));
     w->sources[k] =
-        (rlo__array_source){.file = w->files[from->file],
-                            .contents = {.shape = *shape, .offset_bytes = from->offset_bytes},
-                            .bytes = from->bytes,
-                            .has_checked_values = rlo__values_may_be_cut(shape, result->shape)};
+        (rlo__array_source){.file = w->files[m.file],
+                            .contents = {.shape = m.shape, .offset_bytes = m.offset_bytes},
+                            .bytes = m.bytes,
+                            .has_checked_values = rlo__values_may_be_cut(&m.shape, result->shape)};
   }
   for (int32_t k = 0; k < num_jobs; ++k) {
     w->jobs[k] = (rlo__stream_job){.problem = rlo_problem_list_get(w->problems, k),
@@ -404,15 +370,12 @@ static void release(weights *w) {
   for (size_t n = 0; n < w->num_shapes; ++n) {
     rlo__free(w->shapes[n]);
   }
-  for (size_t n = 0; n < w->num_files; ++n) {
+  for (int32_t n = 0; n < w->num_files; ++n) {
     rlo__input_file_close(&w->files[n]);
   }
-  for (int32_t n = 0; n < w->num_lists; ++n) {
-    rlo_safetensors_release(w->lists[n]);
-  }
-  void *const lists[] = {w->outputs, w->jobs,   w->sources, (void *)w->names,
-                         w->texts,   w->shapes, w->places,  (void *)w->result_shapes,
-                         w->members, w->files,  w->lists};
+  rlo_safetensors_release(w->list);
+  void *const lists[] = {w->outputs, w->jobs,    w->sources, (void *)w->names,
+                         w->shapes,  w->members, w->files,   (void *)w->result_shapes};
   for (size_t n = 0; n < sizeof(lists) / sizeof(lists[0]); ++n) {
     rlo__free(lists[n]);
   }

@@ -358,12 +358,11 @@ static rlo_status read_metadata(rlo_safetensors *list) {
 
 /* ------------------------------------------------------------------ public */
 
-static rlo_status read_all(rlo_safetensors *list, const char *path) {
+/* Adds the files of a path. */
+static rlo_status add_path(rlo_safetensors *list, const char *path) {
   static const char index_end[] = ".index.json";
   char inside[PATH_MAX];
   struct stat st;
-  list->numbers = json_object();
-  list->metadata = json_object();
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
     (void)snprintf(inside, sizeof(inside), "%s/" RLO__INDEX_NAME, path);
     if (access(inside, F_OK) != 0) {
@@ -373,16 +372,29 @@ static rlo_status read_all(rlo_safetensors *list, const char *path) {
   }
   const bool is_index = strlen(path) >= strlen(index_end) &&
                         strcmp(path + strlen(path) - strlen(index_end), index_end) == 0;
-  RLO_TRY(is_index ? add_index(list, path) : add_file(list, path));
+  return is_index ? add_index(list, path) : add_file(list, path);
+}
+
+static rlo_status read_all(rlo_safetensors *list, const char *const *paths, int64_t count) {
+  list->numbers = json_object();
+  list->metadata = json_object();
+  for (int64_t n = 0; n < count; ++n) {
+    RLO_TRY(add_path(list, paths[n]));
+  }
   return read_metadata(list);
 }
 
 rlo_status rlo_safetensors_open(const char *path, rlo_safetensors **out_list) {
+  return rlo_safetensors_open_all(&path, 1, out_list);
+}
+
+rlo_status rlo_safetensors_open_all(const char *const *paths, int64_t count,
+                                    rlo_safetensors **out_list) {
   RLO_REQUIRE(out_list);
   *out_list = NULL;
-  RLO_REQUIRE(path);
+  RLO_REQUIRE_EACH(paths, count);
   rlo_safetensors *list = rlo__alloc(sizeof(*list));
-  const rlo_status status = list == NULL ? RLO_OUT_OF_MEMORY : read_all(list, path);
+  const rlo_status status = list == NULL ? RLO_OUT_OF_MEMORY : read_all(list, paths, count);
   if (status != RLO_OK) {
     rlo_safetensors_release(list);
     list = NULL;

@@ -252,7 +252,7 @@ class Refusals(WeightsCase):
                 ("is in the folder .", "in.safetensors", "."),
                 ("would be read in place of", "in.safetensors", "model",
                  "--max-shard-size", "1kB"),
-                ("two members have the name", "in.safetensors", "model",
+                ("both have a member", "in.safetensors", "model",
                  "out"),
                 ("is not a regular file", "in.safetensors",
                  "pipe.safetensors")):
