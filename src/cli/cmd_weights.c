@@ -388,22 +388,24 @@ static const rlo__option options[] = {
     RLO__OPTION_COMMON("json", JSON),
     RLO__OPTION("recipe", TEXT, request, recipe_path),
     RLO__OPTION_BYTES("max-shard-size", request, max_shard_bytes, 1),
-    RLO__OPTION_BYTES("memory", request, stream.memory_bytes, RLO_SERVICE_MIN_HOST_BYTES),
+    RLO__STREAM_PLACE_OPTIONS(request, stream),
     RLO__OPTION("dry-run", FLAG, request, stream.is_dry_run),
     RLO__OPTION("resume", FLAG, request, stream.is_resumed),
     RLO__OPTION("progress", FLAG, request, stream.is_progress_wanted),
     RLO__OPTION("quiet", FLAG, request, stream.is_quiet),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
   static const char suffix[] = ".safetensors";
   static weights w;
   request *r = &w.request;
-  *r = (request){.stream.devices.is_none = true, .max_shard_bytes = INT64_C(5000000000)};
+  *r = (request){.max_shard_bytes = INT64_C(5000000000)};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_weights, argc, argv, r, &r->common));
   if (r->recipe_path == NULL || argc - optind < 2) {
     return rlo__fail_usage("weights", "expected inputs, an output and --recipe");
   }
+  RLO__EXIT_TRY(rlo__stream_options_check("weights", &r->stream));
   r->input_paths = &argv[optind];
   r->num_inputs = argc - optind - 1;
   r->output_path = argv[argc - 1];
@@ -439,8 +441,16 @@ const rlo__command rlo__cmd_weights = {
         "  --recipe FILE what to do\n"
         "  --max-shard-size SIZE  the most bytes of members in a file of a folder,\n"
         "                but for a file of one member; 5GB without it\n"
+        "  --device D    a device of `relayout devices`, by its number or a part\n"
+        "                of its name, default, several between commas, or all;\n"
+        "                none is --host. Without it the host makes at most 64 MiB,\n"
+        "                and any with --memory; the default device more, which\n"
+        "                casts many times as fast\n"
+        "  --host        use the host, and no OpenCL\n"
         "  --memory SIZE use so much of it (512MiB, 4GiB), beside some MiB for\n"
         "                names and headers. A quarter of what is free without it\n"
+        "  --io WAY      direct: past the system's page cache; buffered, or auto:\n"
+        "                through it\n"
         "  --dry-run     only print what would be done: the members before and\n"
         "                after, passes, bytes, memory\n"
         "  --resume      go on where the same command was stopped or killed, or\n"
@@ -453,7 +463,8 @@ const rlo__command rlo__cmd_weights = {
         "  --json        several objects, one a line, with the key event: plan,\n"
         "                progress each second, and end, with the keys num_members,\n"
         "                num_files, file_bytes, file, seconds; that of the plan\n"
-        "                has members, each with name, shape, rule and from\n",
+        "                has members, each with name, shape, rule and from\n"
+        "  --no-isolate  use the OpenCL driver in this process\n",
     .options = options,
     .run = run,
 };

@@ -61,8 +61,7 @@ bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
 
 /* Returns whether some array is moved in several pieces, mostly. */
 static bool is_in_pieces(const rlo__stream *s) {
-  bool is_large =
-      rlo__stream_is_asked_for(s->options) || s->options->is_resumed || s->num_steps > 0;
+  bool is_large = rlo__stream_is_asked_for(s->options) || s->options->is_resumed;
   for (int32_t n = 0; n < s->num_sources; ++n) {
     is_large |= s->sources[n].bytes > rlo__thresholds.move_large_bytes;
   }
@@ -415,6 +414,7 @@ int rlo__stream_plan(rlo__stream *stream) {
   RLO__EXIT_TRY(take_held_memory(stream, stream->options));
   stream->is_in_pieces = is_in_pieces(stream);
   stream->chosen_by = choose_place(stream);
+  stream->is_in_pieces |= stream->num_steps > 0;
   const bool is_asked_for =
       rlo__stream_is_asked_for(stream->options) || is_begun(stream) || stream->num_steps > 0;
   for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {

@@ -385,6 +385,9 @@ static rlo_status read_all(rlo_safetensors *list, const char *const *paths, int6
 }
 
 rlo_status rlo_safetensors_open(const char *path, rlo_safetensors **out_list) {
+  RLO_REQUIRE(out_list);
+  *out_list = NULL;
+  RLO_REQUIRE(path);
   return rlo_safetensors_open_all(&path, 1, out_list);
 }
 
