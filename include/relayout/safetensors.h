@@ -32,8 +32,7 @@ RLO_BEGIN_DECLS
  *
  * Errors. Sentences name the file and the member. Failures of the system are
  * RLO_NOT_FOUND and RLO_IO.
- * Threads: an open list and a plan are only read; a writer is for one thread at
- * a time, its storages for all.
+ * Threads: an open list and a plan are only read.
  */
 
 /** The longest header, and the longest index, that are read and written, in
@@ -227,45 +226,6 @@ RLO_API const rlo_safetensors_place *rlo_safetensors_plan_place(const rlo_safete
 /** Returns the text of model.safetensors.index.json, borrowed from the plan; NULL
  *  if there is one file, which needs none. */
 RLO_API const char *rlo_safetensors_plan_index(const rlo_safetensors_plan *plan);
-
-/* ----------------------------------------------------------------- writing */
-
-/** The files of a plan while they are written, as temporary files beside their
- *  targets. */
-typedef struct rlo_safetensors_writer rlo_safetensors_writer;
-
-/**
- * Opens the temporary files and writes the headers.
- *
- * @param path  the file; or, of a plan with shard_bytes, the folder of its files,
- *              which is made if it is not there.
- * @param plan  borrowed while the writer lives.
- * @param out_writer  owned by the caller; rlo_safetensors_writer_release frees it. NULL
- *              on failure.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY; RLO_NOT_FOUND;
- *         RLO_IO, also if another process writes one of the files.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_safetensors_writer_create(const char *path,
-                                                               const rlo_safetensors_plan *plan,
-                                                               rlo_safetensors_writer **out_writer);
-
-/** Makes a storage of the bytes of member n, for the job that writes it. Release
- *  it, or wait for the job, before the commit.
- *  @return RLO_OUT_OF_RANGE for a number that is none; else as rlo_storage_from_fd. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_safetensors_writer_storage(const rlo_safetensors_writer *writer, int64_t n,
-                               const rlo_storage_traits *hints, rlo_storage **out_storage);
-
-/**
- * Syncs the files and gives them their names, the index last. Members that nobody
- * wrote are zeros. Once, and then only rlo_safetensors_writer_release.
- * @return RLO_OK; RLO_IO: files that were not yet renamed are not, and no index is
- *         written.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_safetensors_writer_commit(rlo_safetensors_writer *writer);
-
-/** Removes the temporary files unless they were committed. NULL is legal. */
-RLO_API void rlo_safetensors_writer_release(rlo_safetensors_writer *writer);
 
 RLO_END_DECLS
 

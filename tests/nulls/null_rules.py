@@ -39,7 +39,7 @@ proto_parse_tile.out_origin proto_parse_tree.out_origin
 relayout_combine.options relayout_combine.permutation relayout_lower.permutation
 run_chain.out_shape run_kernel.attributes run_kernel.out_count
 run_kernel_named.attributes run_kernel_named.out_count
-safetensors_plan_create.options safetensors_storage.hints safetensors_writer_storage.hints
+safetensors_plan_create.options safetensors_storage.hints
 scope_end.scope
 service_create.options service_drain.out_is_idle service_estimate.dst
 service_estimate.job_options service_estimate.src service_submit.options
