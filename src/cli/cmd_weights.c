@@ -191,18 +191,10 @@ static int add_output(weights *w, int32_t f) {
   return RLO__EXIT_OK;
 }
 
-/* Refuses a folder with a file that would be read in place of those that are written, or
- * with inputs, whose index would be replaced. */
-static int check_folder(const weights *w, bool has_index) {
+/* Refuses a folder with a file that would be read in place of those that are written. */
+static int check_folder(const weights *w) {
   char *other = NULL;
-  char folder[PATH_MAX];
-  for (int32_t n = 0; n < w->num_files; ++n) {
-    rlo__folder_of(w->files[n].path, folder);
-    if (rlo__path_is_same_file(folder, w->request.output_path)) {
-      return rlo__fail("%s is in the folder %s; write to another", w->files[n].path,
-                       w->request.output_path);
-    }
-  }
+  const bool has_index = rlo_safetensors_plan_index(w->plan) != NULL;
   RLO__EXIT_TRY(rlo__check(make_path(w, has_index ? SINGLE_NAME : INDEX_NAME, &other)));
   const int code = access(other, F_OK) != 0
                        ? RLO__EXIT_OK
@@ -216,12 +208,11 @@ static int check_folder(const weights *w, bool has_index) {
 
 static int add_outputs(weights *w) {
   const int32_t count = rlo_safetensors_plan_num_files(w->plan);
-  const bool has_index = rlo_safetensors_plan_index(w->plan) != NULL;
   w->outputs = rlo__alloc_array((size_t)count, sizeof(*w->outputs));
   if (w->outputs == NULL) {
     return rlo__fail_last();
   }
-  RLO__EXIT_TRY(w->request.is_file ? RLO__EXIT_OK : check_folder(w, has_index));
+  RLO__EXIT_TRY(w->request.is_file ? RLO__EXIT_OK : check_folder(w));
   for (int32_t f = 0; f < count; ++f) {
     RLO__EXIT_TRY(add_output(w, f));
   }
@@ -359,28 +350,6 @@ static int convert(weights *w) {
   return run_jobs(w);
 }
 
-static void release(weights *w) {
-  for (int32_t f = 0; w->outputs != NULL && f < rlo_safetensors_plan_num_files(w->plan); ++f) {
-    rlo__free((void *)(uintptr_t)w->outputs[f].path);
-  }
-  rlo_problem_list_release(w->problems);
-  rlo_safetensors_plan_release(w->plan);
-  rlo_recipe_results_release(w->results);
-  rlo_recipe_release(w->recipe);
-  for (size_t n = 0; n < w->num_shapes; ++n) {
-    rlo__free(w->shapes[n]);
-  }
-  for (int32_t n = 0; n < w->num_files; ++n) {
-    rlo__input_file_close(&w->files[n]);
-  }
-  rlo_safetensors_release(w->list);
-  void *const lists[] = {w->outputs, w->jobs,    w->sources, (void *)w->names,
-                         w->shapes,  w->members, w->files,   (void *)w->result_shapes};
-  for (size_t n = 0; n < sizeof(lists) / sizeof(lists[0]); ++n) {
-    rlo__free(lists[n]);
-  }
-}
-
 /* ----------------------------------------------------------------- options */
 
 static const rlo__option options[] = {
@@ -398,6 +367,7 @@ static const rlo__option options[] = {
 
 static int run(int argc, char **argv) {
   static const char suffix[] = ".safetensors";
+  /* What it has ends with the process. */
   static weights w;
   request *r = &w.request;
   *r = (request){.max_shard_bytes = INT64_C(5000000000)};
@@ -412,9 +382,7 @@ static int run(int argc, char **argv) {
   const size_t length = strlen(r->output_path);
   r->is_file =
       length >= strlen(suffix) && strcmp(r->output_path + length - strlen(suffix), suffix) == 0;
-  const int code = convert(&w);
-  release(&w);
-  return code;
+  return convert(&w);
 }
 
 const rlo__command rlo__cmd_weights = {
