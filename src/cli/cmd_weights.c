@@ -55,6 +55,9 @@ typedef struct weights {
   size_t num_shapes, shape_capacity;
   uint64_t identity;
 
+  /* The metadata of the output. */
+  rlo_safetensors_text *texts;
+  int64_t num_texts;
   rlo_recipe *recipe;
   rlo_recipe_results *results;
   const char **names;
@@ -109,6 +112,27 @@ static rlo_status list_members(weights *w) {
   return RLO_OK;
 }
 
+/* Gives members what has made them, and keeps the other texts. */
+static rlo_status list_texts(weights *w) {
+  int64_t count = 0;
+  const size_t length = strlen(RLO_RECIPE_KEY);
+  const rlo_safetensors_text *texts = rlo_safetensors_metadata(w->list, &count);
+  w->texts = rlo__alloc_array((size_t)count + 1, sizeof(*w->texts));
+  if (w->texts == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int64_t n = 0; n < count; ++n) {
+    const bool is_mark = strncmp(texts[n].key, RLO_RECIPE_KEY, length) == 0;
+    const int64_t member = is_mark ? rlo_safetensors_find(w->list, texts[n].key + length) : -1;
+    if (member >= 0) {
+      w->members[member].made_by = texts[n].value;
+    }
+    w->texts[w->num_texts] = texts[n];
+    w->num_texts += is_mark ? 0 : 1;
+  }
+  return RLO_OK;
+}
+
 static int open_inputs(weights *w, rlo__hash *hash) {
   /* Models have hundreds of files. */
   rlo__files_allow(INT32_MAX);
@@ -126,7 +150,8 @@ static int open_inputs(weights *w, rlo__hash *hash) {
     rlo__hash_i64(hash, file->modified.tv_sec);
     rlo__hash_i64(hash, file->modified.tv_nsec);
   }
-  return rlo__check(list_members(w));
+  RLO__EXIT_TRY(rlo__check(list_members(w)));
+  return rlo__check(list_texts(w));
 }
 
 /* ------------------------------------------------------------------ results */
@@ -145,21 +170,45 @@ static int apply_recipe(weights *w, rlo__hash *hash) {
              : rlo__fail("%s: %s", path, rlo_error_last()->message);
 }
 
+/* Adds what has made a result: what its first member says, and then the rule. */
+static rlo_status add_mark(weights *w, const rlo_recipe_result *result) {
+  const char *before = w->members[result->members[0]].made_by;
+  rlo__str key = rlo__str_growing();
+  rlo__str value = rlo__str_growing();
+  char *texts[2] = {NULL, NULL};
+  if (before == NULL && result->made_by == NULL) {
+    return RLO_OK;
+  }
+  rlo__str_printf(&key, RLO_RECIPE_KEY "%s", result->name);
+  rlo__str_append(&value, before != NULL ? before : "");
+  rlo__str_append(&value, result->made_by != NULL ? result->made_by : "");
+  RLO_TRY(rlo__str_take(&key, &texts[0]));
+  RLO_TRY(rlo__str_take(&value, &texts[1]));
+  w->texts[w->num_texts++] = (rlo_safetensors_text){texts[0], texts[1]};
+  return RLO_OK;
+}
+
 static int plan_files(weights *w) {
   const size_t count = (size_t)rlo_recipe_results_count(w->results);
   rlo_safetensors_plan_options options = RLO_SAFETENSORS_PLAN_OPTIONS_INIT;
   options.shard_bytes = w->request.is_file ? 0 : w->request.max_shard_bytes;
-  options.metadata = rlo_safetensors_metadata(w->list, &options.num_metadata);
+  const size_t num_kept = (size_t)w->num_texts;
+  rlo_safetensors_text *texts =
+      rlo__alloc_resize(w->texts, num_kept, num_kept + count + 1, sizeof(*texts));
+  w->texts = texts != NULL ? texts : w->texts;
   w->names = rlo__alloc_array(count + 1, sizeof(char *));
   w->result_shapes = rlo__alloc_array(count + 1, sizeof(rlo_shape *));
-  if (w->names == NULL || w->result_shapes == NULL) {
+  if (texts == NULL || w->names == NULL || w->result_shapes == NULL) {
     return rlo__fail_last();
   }
   for (size_t n = 0; n < count; ++n) {
     const rlo_recipe_result *result = rlo_recipe_results_get(w->results, (int64_t)n);
     w->names[n] = result->name;
     w->result_shapes[n] = result->shape;
+    RLO__EXIT_TRY(rlo__check(add_mark(w, result)));
   }
+  options.metadata = w->texts;
+  options.num_metadata = w->num_texts;
   return rlo__check(
       rlo_safetensors_plan_create(w->names, w->result_shapes, (int64_t)count, &options, &w->plan));
 }

@@ -139,8 +139,10 @@ class Members(WeightsCase):
     def test_file(self):
         out = self.ok(*self.WEIGHTS, "in.safetensors", "out.safetensors")
         members, metadata, begins = file_parts(self.read("out.safetensors"))
-        self.assertEqual(out, "10 members, 4.49 kB, in 1 file\n")
-        self.assertEqual(metadata, {"format": "pt"})
+        self.assertEqual(out, "10 members, 4.81 kB, in 1 file\n")
+        self.assertEqual(metadata.pop("relayout.made_by:l.0.o.weight"),
+                         "[perm 1,0]")
+        self.assertEqual(metadata["format"], "pt")
         self.assertEqual(members, self.expected(self.members))
         for name, begin in begins.items():
             self.assertEqual(begin % (64 if "weight" in name else 2), 0)
@@ -189,6 +191,16 @@ class Members(WeightsCase):
         self.ok("convert", "one.safetensors::" + name, "plain.safetensors")
         plain = file_parts(self.read("plain.safetensors"))[0]["tensor"]
         self.assertEqual(plain, self.members[name])
+
+    def test_twice(self):
+        """Twice is once: what a rule has made is marked."""
+        for source, target in (("in", "one"), ("one", "two")):
+            self.ok(*self.WEIGHTS, source + ".safetensors",
+                    target + ".safetensors")
+        self.assertEqual(file_parts(self.read("one.safetensors"))[:2],
+                         file_parts(self.read("two.safetensors"))[:2])
+        self.assertEqual(file_parts(self.read("two.safetensors"))[0],
+                         self.expected(self.members))
 
     def test_dry_run(self):
         command = [*self.WEIGHTS, "in.safetensors", "out",
