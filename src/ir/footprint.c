@@ -298,6 +298,91 @@ rlo_status rlo__problem_footprint(const rlo_problem *problem, rlo__problem_side 
   return status;
 }
 
+/** A form that is bounded, as the sum of what guards bound and a rest. */
+typedef struct bounded {
+  rlo_form rest;
+  /** Bounds of the first part, and of the sum. */
+  int64_t low, high, min, max;
+} bounded;
+
+/* Finds the bounds of the sum. */
+static bool bound_sum(const rlo_problem *problem, bounded *b) {
+  return rlo__form_range(problem, &b->rest, &b->min, &b->max) &&
+         rlo__add(b->low, b->min, &b->min) && rlo__add(b->high, b->max, &b->max);
+}
+
+/* Takes the multiple of a guard's form out of the rest that leaves nothing of the
+ * axis along which the guard changes most. */
+static bool take_guard(const rlo_problem *problem, const rlo_guard *guard, bounded *b) {
+  int64_t most = 0;
+  int64_t factor = 0;
+  int64_t low;
+  int64_t high;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t step = guard->form.axis[a];
+    if (problem->extents[a] > 1 && rlo__abs(step) > most) {
+      most = rlo__abs(step);
+      factor = b->rest.axis[a] / step;
+    }
+  }
+  if (!rlo__form_range(problem, &guard->form, &low, &high)) {
+    return false;
+  }
+  low = rlo__max(low, 0);
+  high = rlo__min(high, guard->limit - 1);
+  return rlo__form_add(&b->rest, -factor, &guard->form) &&
+         rlo__mul_add(b->low, factor, factor < 0 ? high : low, &b->low) &&
+         rlo__mul_add(b->high, factor, factor < 0 ? low : high, &b->high) && bound_sum(problem, b);
+}
+
+bool rlo__form_range_guarded(const rlo_problem *problem, rlo__problem_side side,
+                             const rlo_form *form, int32_t but, int64_t *out_min,
+                             int64_t *out_max) {
+  bounded b = {.rest = *form};
+  bool fits = bound_sum(problem, &b);
+  /* Those that a cut has added first: they are the narrowest. */
+  for (int32_t g = problem->num_guards - 1; g >= 0 && fits; --g) {
+    const rlo_guard *guard = &problem->guards[g];
+    if (g == but || !rlo__side_guarded_by(guard, side) ||
+        rlo__form_has_terms(problem, &guard->form)) {
+      continue;
+    }
+    bounded taken = b;
+    fits = take_guard(problem, guard, &taken);
+    b = fits && taken.max - taken.min < b.max - b.min ? taken : b;
+  }
+  *out_min = b.min;
+  *out_max = b.max;
+  return fits;
+}
+
+rlo_status rlo__problem_span(const rlo_problem *problem, rlo__problem_side side,
+                             rlo__lattice *out) {
+  int64_t min;
+  int64_t max;
+  *out = (rlo__lattice){.is_exact = true};
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    if (!rlo__side_guarded_by(guard, side)) {
+      continue;
+    }
+    if (!rlo__form_range_guarded(problem, side, &guard->form, g, &min, &max)) {
+      return bits_overflow();
+    }
+    if (min > max || max < 0 || min >= guard->limit) {
+      return RLO_OK;
+    }
+  }
+  if (!rlo__form_range_guarded(problem, side, rlo__side_form(problem, side), -1, &min, &max)) {
+    return bits_overflow();
+  }
+  const int64_t memory_bytes = side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes;
+  values v = {.base = min, .num_strides = max > min ? 1 : 0};
+  v.strides[0] = (rlo__stride){max - min + 1, 1, 0};
+  return min > max ? RLO_OK
+                   : draw_lattice(&v, rlo__side_unit_bits(problem, side), memory_bytes, false, out);
+}
+
 int64_t rlo__lattice_bytes(const rlo__lattice *lattice) {
   int64_t bytes = lattice->run_bytes;
   for (int32_t d = 0; d < lattice->num_dims; ++d) {
@@ -325,6 +410,25 @@ bool rlo__lattice_is_granular(const rlo__lattice *lattice, int64_t granule_bytes
   const bool is_last =
       lattice->num_dims == 0 && lattice->base_byte + lattice->run_bytes == storage_bytes;
   return is_whole && (is_last || lattice->run_bytes % granule_bytes == 0);
+}
+
+rlo__lattice rlo__lattice_fill(const rlo__lattice *lattice, int64_t granule_bytes,
+                               int64_t storage_bytes) {
+  rlo__lattice filled = *lattice;
+  filled.is_exact = false;
+  while (filled.num_dims > 0 && filled.strides[filled.num_dims - 1] % granule_bytes != 0) {
+    const int64_t stride = filled.strides[--filled.num_dims];
+    filled.run_bytes += stride * (filled.extents[filled.num_dims] - 1);
+    if (filled.run_bytes > granule_bytes && granule_bytes % stride != 0) {
+      return *lattice;
+    }
+  }
+  const int64_t granules = rlo__ceil_div(filled.run_bytes, granule_bytes);
+  filled.run_bytes = rlo__mul_capped(granules, granule_bytes);
+  if (filled.num_dims == 0) {
+    filled.run_bytes = rlo__min(filled.run_bytes, storage_bytes - filled.base_byte);
+  }
+  return filled;
 }
 
 rlo__lattice rlo__lattice_widen(const rlo__lattice *lattice, int64_t granule_bytes,

@@ -43,6 +43,22 @@ typedef struct rlo__lattice {
 RLO_NODISCARD rlo_status rlo__problem_footprint(const rlo_problem *problem, rlo__problem_side side,
                                                 rlo__lattice *out);
 
+/**
+ * The shortest run that is known to hold what a problem touches on one side, by
+ * the bounds of its form where guards hold: shorter than the footprint's hull
+ * where a guard follows several axes. No byte where the guards contradict each
+ * other.
+ * @return RLO_OK; RLO_OVERFLOW.
+ */
+RLO_NODISCARD rlo_status rlo__problem_span(const rlo_problem *problem, rlo__problem_side side,
+                                           rlo__lattice *out);
+
+/** Like rlo__form_range, at the points of a box that is not empty where the
+ *  guards that matter for a side hold, but for guard number `but`. *out_min is
+ *  above *out_max where they contradict each other. */
+bool rlo__form_range_guarded(const rlo_problem *problem, rlo__problem_side side,
+                             const rlo_form *form, int32_t but, int64_t *out_min, int64_t *out_max);
+
 /** The number of bytes, which is the size of packed memory. */
 int64_t rlo__lattice_bytes(const rlo__lattice *lattice);
 
@@ -57,6 +73,16 @@ bool rlo__lattice_is_granular(const rlo__lattice *lattice, int64_t granule_bytes
  *  the lattice, which lies in the storage. */
 rlo__lattice rlo__lattice_widen(const rlo__lattice *lattice, int64_t granule_bytes,
                                 int64_t storage_bytes);
+
+/**
+ * The lattice that has whole granules where this one, which begins with a granule,
+ * has parts of them: its last dims, which do not step by granules, become part of
+ * the run. It ends with the storage, if a single run is left. Lattices that begin
+ * with granules and share no byte share none then. This one, where that would not
+ * hold: where it leaves out granules within a run.
+ */
+rlo__lattice rlo__lattice_fill(const rlo__lattice *lattice, int64_t granule_bytes,
+                               int64_t storage_bytes);
 
 /** The position on a side. */
 const rlo_form *rlo__side_form(const rlo_problem *problem, rlo__problem_side side);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "desc/strides.h"
 #include "ir/form.h"
+#include "ir/rewrite.h"
 #include "ir/update.h"
 #include "ir/validate.h"
 
@@ -209,6 +210,21 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem, const int64_t *
     count_bytes(out);
   }
   return RLO_OK;
+}
+
+rlo_status rlo__problem_fix_quotient(rlo_problem *problem, int32_t term, int64_t value) {
+  const int64_t divisor = problem->terms[term].divisor;
+  rlo_form form = problem->terms[term].form;
+  rlo_form constant;
+  memset(&constant, 0, sizeof constant);
+  constant.base = value;
+  if (!rlo__mul_add(form.base, -divisor, value, &form.base)) {
+    return rlo__fail_overflow("a quotient");
+  }
+  RLO_TRY(
+      rlo__rewrite_add_guard(problem, "a quotient of one value", RLO_GUARD_SKIP, &form, divisor));
+  return rlo__rewrite_replace_term(problem, term, &constant) ? RLO_OK
+                                                             : rlo__fail_overflow("a position");
 }
 
 rlo_status rlo__problem_restrict(const rlo_problem *problem, int32_t axis, int64_t begin,

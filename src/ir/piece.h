@@ -37,6 +37,16 @@ RLO_NODISCARD rlo_status rlo__problem_restrict(const rlo_problem *problem, int32
                                                int64_t begin, int64_t end, rlo_problem *out);
 
 /**
+ * Restricts a problem to the points where a quotient has a value: a SKIP guard
+ * says which these are, and the value takes the place of the term.
+ * @param term  the number of a term of kind QUOTIENT. That of later terms falls.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_GUARDS; RLO_OVERFLOW. On
+ *         failure *problem may be half changed.
+ */
+RLO_NODISCARD rlo_status rlo__problem_fix_quotient(rlo_problem *problem, int32_t term,
+                                                   int64_t value);
+
+/**
  * The same problem with one side in packed memory that holds the bytes of a
  * lattice. Always succeeds for the hull of the side's footprint.
  *

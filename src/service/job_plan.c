@@ -254,6 +254,10 @@ static rlo_status plan_passes(const rlo_problem *problem, const rlo__job_setting
   budget.host_bytes = host_bytes;
   for (int32_t n = 0; n < out->num_passes; ++n) {
     rlo__pass *pass = &out->passes[n];
+    if (pass->plan.is_of_chunks) {
+      pass->num_lanes = 0;
+      pass->copies = false;
+    }
     budget.copies = pass->copies;
     pass->staging = rlo__piece_plan_staging(&pass->plan, &budget);
     if (pass->staging.bytes > host_bytes && pass->staging.num_boxes > 1) {
@@ -330,7 +334,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem, const rlo__job_setting
                     "%" PRId64,
                     host_bytes, out->host_bytes);
   }
-  if (limits->copies) {
+  if (pass->copies) {
     out->device_bytes = index_bytes + pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
     if (out->device_bytes > limits->options.device_memory_bytes) {

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "ir/form.h"
+#include "ir/rewrite.h"
 
 int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis) {
   int64_t extent = grid->problem->extents[axis];
@@ -80,6 +82,57 @@ int64_t rlo__grid_wide_granule(const rlo_problem *problem, rlo__problem_side sid
   return rlo__mul_capped(whole / rlo__gcd(whole, granule), granule_bytes);
 }
 
+void rlo__grid_drop_guards(rlo_problem *problem, int64_t granule_bytes) {
+  const int64_t granule_bits = rlo__mul_capped(granule_bytes, 8);
+  const int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
+  for (int32_t g = problem->num_guards - 1; g >= 0; --g) {
+    bool is_between = false;
+    for (int32_t a = 0; a < problem->num_axes; ++a) {
+      const int64_t step = rlo__mul_capped(rlo__abs(problem->dst.axis[a]), bits);
+      is_between = is_between || (problem->guards[g].form.axis[a] != 0 && problem->extents[a] > 1 &&
+                                  step % granule_bits == 0);
+    }
+    if (is_between) {
+      rlo__rewrite_remove_guard(problem, g);
+    }
+  }
+}
+
+/* The granules of what a part writes, and would write without guards. */
+static rlo_status fill_granules(const rlo_problem *part, int64_t granule_bytes,
+                                int64_t storage_bytes, rlo__lattice *out) {
+  rlo_problem *bare = rlo__alloc(sizeof *bare);
+  if (bare == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *bare = *part;
+  rlo__grid_drop_guards(bare, granule_bytes);
+  rlo_status status = rlo__problem_footprint(bare, RLO__SIDE_DESTINATION, out);
+  *out = rlo__lattice_fill(out, granule_bytes, storage_bytes);
+  rlo__free(bare);
+  return status;
+}
+
+rlo_status rlo__grid_moved(const rlo_problem *part, rlo__problem_side side, int64_t granule_bytes,
+                           int64_t storage_bytes, rlo__lattice *out) {
+  bool is_hull;
+  RLO_TRY(rlo__problem_packing(part, side, out, &is_hull));
+  const bool is_granular = rlo__lattice_is_granular(out, granule_bytes, storage_bytes);
+  if (granule_bytes == 1 || (is_granular && part->num_guards == 0)) {
+    return RLO_OK;
+  }
+  if (side == RLO__SIDE_DESTINATION) {
+    return is_granular ? RLO_OK : fill_granules(part, granule_bytes, storage_bytes, out);
+  }
+  const int64_t wide = rlo__grid_wide_granule(part, side, granule_bytes);
+  rlo__lattice span;
+  RLO_TRY(rlo__problem_span(part, side, &span));
+  span = rlo__lattice_widen(&span, wide, storage_bytes);
+  *out = is_granular ? *out : rlo__lattice_widen(out, wide, storage_bytes);
+  *out = span.run_bytes < rlo__lattice_bytes(out) ? span : *out;
+  return RLO_OK;
+}
+
 int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis) {
   const rlo_problem *problem = grid->problem;
   int64_t atom = 1;
@@ -139,7 +192,8 @@ static bool split_axis(const rlo_problem *problem, int32_t axis, int64_t part, i
 }
 
 /* Tells if each position is in the destination, also that of skipped points,
- * when rounded to whole bytes, and the first one is between bytes. */
+ * when rounded to whole bytes,
+ * and the first one is between bytes. */
 static bool is_inside(const rlo_problem *problem) {
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);

@@ -45,6 +45,21 @@ int64_t rlo__grid_whole_bits(const rlo_problem *problem, rlo__problem_side side)
 int64_t rlo__grid_wide_granule(const rlo_problem *problem, rlo__problem_side side,
                                int64_t granule_bytes);
 
+/**
+ * The bytes of a part of a problem that are transferred, in whole granules of the
+ * storage: the lattice of rlo__problem_packing(), or of the source the run of
+ * granules that holds its span, and of the destination the granules of what it would
+ * write without guards.
+ * @return what rlo__problem_packing returns.
+ */
+RLO_NODISCARD rlo_status rlo__grid_moved(const rlo_problem *part, rlo__problem_side side,
+                                         int64_t granule_bytes, int64_t storage_bytes,
+                                         rlo__lattice *out);
+
+/** Drops the guards that depend on an axis along which the destination steps by
+ *  granules: without them the parts of one extent are alike. */
+void rlo__grid_drop_guards(rlo_problem *problem, int64_t granule_bytes);
+
 /** The least number of steps along an axis that are whole granules and bytes on
  *  both sides; at most its extent. */
 int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis);

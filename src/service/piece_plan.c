@@ -56,9 +56,9 @@ rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan, const rlo__pie
 }
 
 /* Narrows [begins, ends) to part number `number` of the parts of `part`, in the
- * order of a side's memory. */
-static void select_part(const rlo_problem *problem, rlo__problem_side side, const int64_t *part,
-                        int64_t number, int64_t *begins, int64_t *ends) {
+ * order of a side's memory. Returns the number divided by how many there are. */
+static int64_t select_part(const rlo_problem *problem, rlo__problem_side side, const int64_t *part,
+                           int64_t number, int64_t *begins, int64_t *ends) {
   int32_t order[RLO_MAX_AXES];
   double steps[RLO_MAX_AXES];
   rlo__grid_rank_axes(problem, side, order, steps);
@@ -70,12 +70,31 @@ static void select_part(const rlo_problem *problem, rlo__problem_side side, cons
     begins[a] += (steps[a] < 0.0 ? count - 1 - index : index) * part[a];
     ends[a] = begins[a] + rlo__min(part[a], ends[a] - begins[a]);
   }
+  return number;
 }
 
 static void select_box(const rlo__piece_plan *plan, int64_t box, int64_t *begins, int64_t *ends) {
   memset(begins, 0, sizeof plan->problem.extents);
   memcpy(ends, plan->problem.extents, sizeof plan->problem.extents);
-  select_part(&plan->problem, plan->gathered, plan->box, box, begins, ends);
+  (void)select_part(&plan->problem, plan->gathered, plan->box, box, begins, ends);
+}
+
+/* Finds the values of a quotient in a box. Returns how many they are. */
+static int64_t list_values(const rlo__piece_plan *plan, int32_t number, const int64_t *begins,
+                           const int64_t *ends, int64_t *out_first) {
+  const rlo__piece_quotient *quotient = &plan->quotients[number];
+  const rlo_term *term = &plan->problem.terms[quotient->term];
+  int64_t low = term->form.base;
+  int64_t high = term->form.base;
+  for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
+    int64_t step = term->form.axis[a];
+    low += step * (step < 0 ? ends[a] - 1 : begins[a]);
+    high += step * (step < 0 ? begins[a] : ends[a] - 1);
+  }
+  low = rlo__max(low, quotient->min);
+  high = rlo__min(high, quotient->max);
+  *out_first = rlo__floor_div(low, term->divisor);
+  return low > high ? 0 : rlo__floor_div(high, term->divisor) - *out_first + 1;
 }
 
 rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan, int64_t box, rlo_problem *out) {
@@ -93,15 +112,33 @@ int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box) {
   for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
     count *= rlo__ceil_div(ends[a] - begins[a], plan->piece[a]);
   }
+  for (int32_t n = 0; n < plan->num_quotients; ++n) {
+    int64_t first;
+    count *= list_values(plan, n, begins, ends, &first);
+  }
   return count;
 }
 
-/* Selects a piece of a box; its box is [*out_corner, ...). */
-static void select_piece(const rlo__piece_plan *plan, int64_t box, int64_t piece,
-                         int64_t *out_corner, int64_t *begins, int64_t *ends) {
+/* Selects the extents of a piece of a box, which is [*out_corner, ...). Returns
+ * the number of its values of quotients. */
+static int64_t select_piece(const rlo__piece_plan *plan, int64_t box, int64_t piece,
+                            int64_t *out_corner, int64_t *begins, int64_t *ends) {
   select_box(plan, box, begins, ends);
   memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
-  select_part(&plan->problem, rlo__other_side(plan->gathered), plan->piece, piece, begins, ends);
+  return select_part(&plan->problem, rlo__other_side(plan->gathered), plan->piece, piece, begins,
+                     ends);
+}
+
+/* Restricts a piece to its values of quotients. */
+static rlo_status fix_quotients(const rlo__piece_plan *plan, int64_t number, const int64_t *begins,
+                                const int64_t *ends, rlo_problem *out) {
+  for (int32_t n = 0; n < plan->num_quotients; ++n) {
+    int64_t first;
+    int64_t count = list_values(plan, n, begins, ends, &first);
+    RLO_TRY(rlo__problem_fix_quotient(out, plan->quotients[n].term, first + number % count));
+    number /= count;
+  }
+  return RLO_OK;
 }
 
 /* Replaces the source by the packed bytes of the destination. */
@@ -130,12 +167,14 @@ rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan, int64_t box, int64_t
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  select_piece(plan, box, piece, corner, begins, ends);
+  const int64_t values = select_piece(plan, box, piece, corner, begins, ends);
+  int64_t at[2][RLO_MAX_AXES];
   for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
-    begins[a] -= corner[a];
-    ends[a] -= corner[a];
+    at[0][a] = begins[a] - corner[a];
+    at[1][a] = ends[a] - corner[a];
   }
-  RLO_TRY(rlo__problem_restrict_box(box_problem, begins, ends, out));
+  RLO_TRY(rlo__problem_restrict_box(box_problem, at[0], at[1], out));
+  RLO_TRY(fix_quotients(plan, values, begins, ends, out));
   return plan->is_tiled[RLO__SIDE_SOURCE] ? make_copy(out) : RLO_OK;
 }
 
@@ -144,7 +183,7 @@ int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan, int64_t box, int64_t p
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  select_piece(plan, box, piece, corner, begins, ends);
+  (void)select_piece(plan, box, piece, corner, begins, ends);
   /* The tiles of a band lie in the order of the source, in which the first pass
    * makes them: before this one lie, for each axis, the parts before it, which
    * have all of the band along the axes of shorter steps and this tile's part

@@ -8,6 +8,13 @@
 #include "relayout/storage.h"
 #include "service/piece_grid.h"
 
+/** A quotient by whose values pieces are cut, and the least and the greatest value
+ *  of its form at points that are not skipped. */
+typedef struct rlo__piece_quotient {
+  int32_t term;
+  int64_t min, max;
+} rlo__piece_quotient;
+
 /**
  * How a problem is cut. On two levels: a *box* is a part of the problem whose
  * bytes are gathered in host memory on one side, so that the runs on that side
@@ -27,7 +34,7 @@
  * after it is written.
  */
 typedef struct rlo__piece_plan {
-  /** Canonical. Units of less than a byte are joined to bytes where they can
+  /** Canonical, but of chunks. Units of less than a byte are joined to bytes where they can
    *  be, but no wider ones, which ask for alignment: a piece that is planned
    *  for a device is widened as its memory allows. */
   rlo_problem problem;
@@ -37,11 +44,19 @@ typedef struct rlo__piece_plan {
    * at the upper edges are smaller. */
   int64_t box[RLO_MAX_AXES];
   int64_t piece[RLO_MAX_AXES];
+  /** Where two grids of chunks do not divide each other, a quotient numbers the
+   *  source's chunks along an index: the points of a piece have one value of
+   *  each of these. Later terms first. */
+  int32_t num_quotients;
+  rlo__piece_quotient quotients[RLO_MAX_TERMS];
   /** The largest that a box's and a piece's packed bytes can be, on each side:
    *  [RLO__SIDE_SOURCE], [RLO__SIDE_DESTINATION]. */
   int64_t box_bytes[2];
   int64_t piece_bytes[2];
   int64_t num_boxes, num_pieces;
+  /** Made by rlo__piece_plan_chunks(): gathers the destination, and the host runs
+   *  the pieces, which write between the bytes of others. */
+  bool is_of_chunks;
   /** The runs of the two sides, in bytes, but at edges: the length in which
    *  most bytes are moved. */
   int64_t read_run_bytes, write_run_bytes;
@@ -158,6 +173,24 @@ RLO_NODISCARD rlo_status rlo__piece_plan_make_two(const rlo_problem *problem,
                                                   const rlo_storage_traits *dst,
                                                   const rlo__piece_budget *budget,
                                                   rlo__piece_plan out[2]);
+
+/**
+ * Cuts a problem into boxes of whole granules of the destination, and those into
+ * pieces that each read the granules of one chunk of the source, so that two of
+ * one box never read the same. Boxes are those with which the fewest chunks are
+ * read again, within the budget's host memory.
+ *
+ * @param grid  of a problem as it was lowered, which is not empty, without boxes
+ *              and pieces.
+ * @param out_least_bytes  the least host memory that suffices; INT64_MAX if
+ *                 chunks cannot be told.
+ * @param out  untouched without a plan.
+ * @return RLO_OK, also without a plan; RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__piece_plan_chunks(const rlo__piece_grid *grid,
+                                                const rlo__piece_budget *budget,
+                                                int64_t *out_least_bytes, bool *out_is_found,
+                                                rlo__piece_plan *out);
 
 static inline rlo__problem_side rlo__other_side(rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;

@@ -36,8 +36,8 @@ typedef enum freedom {
 } freedom;
 
 typedef struct search {
-  /** Canonical. */
-  const rlo_problem *problem;
+  /** Canonical; and as it was given, where chunks can be told. */
+  const rlo_problem *problem, *given;
   /** Axes that may be cut. */
   bool is_free[RLO_MAX_AXES];
   const rlo__piece_budget *budget;
@@ -349,6 +349,27 @@ static rlo_status try_freedom(search *s, freedom f) {
   return RLO_OK;
 }
 
+/* Tries boxes of chunks. They are taken if nothing else can be, and between chunks
+ * if they read less: what is read again is decoded again. The trial has the problem. */
+static rlo_status try_chunks(search *s) {
+  int64_t least;
+  bool is_found;
+  rlo__piece_grid grid = s->grid;
+  grid.problem = s->given;
+  if (s->is_forward) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__piece_plan_chunks(&grid, s->budget, &least, &is_found, &s->trial));
+  s->least_host_bytes = rlo__min(s->least_host_bytes, least);
+  s->can_cut = s->can_cut || least < INT64_MAX;
+  const bool reads_less = grid.granule_bytes[DST] > 1 && s->trial.bytes_read < s->best.bytes_read;
+  if (is_found && (reads_less || s->best_cost == (double)INFINITY)) {
+    s->best_cost = (double)INFINITY;
+    keep_trial(s);
+  }
+  return RLO_OK;
+}
+
 static rlo_status fail_without_plan(const search *s) {
   if (s->least_host_bytes == INT64_MAX && s->least_piece_bytes == INT64_MAX) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -390,6 +411,7 @@ static rlo_status find_plan(search *s) {
     }
     s->has_shrunk = false;
   }
+  RLO_TRY(try_chunks(s));
   return s->best_cost < (double)INFINITY ? RLO_OK : fail_without_plan(s);
 }
 
@@ -486,6 +508,7 @@ rlo_status rlo__piece_plan_make(const rlo_problem *problem, const rlo_storage_tr
   }
   s->trial.problem = *problem;
   s->problem = &s->trial.problem;
+  s->given = problem;
   s->budget = budget;
   rlo_status status = search_plan(s, src, dst);
   if (status == RLO_OK) {

@@ -18,6 +18,8 @@ typedef struct tallier {
   int64_t granule_bytes;
   /** Pieces of equal extents lie whole granules apart. */
   bool is_stepped;
+  /** Granules are written whole, with what no piece writes. */
+  bool is_filled;
   int32_t num_regions;
   /** The region of the grid that is looked at. */
   rlo__range ranges[RLO_MAX_AXES];
@@ -168,6 +170,9 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
     lattice.run_bytes = most_bytes(t);
   } else {
     RLO_TRY(pack_kind(t, &lattice, &is_hull));
+  }
+  if (t->is_filled) {
+    lattice = rlo__lattice_fill(&lattice, t->granule_bytes, t->grid->storage_bytes[t->side]);
   }
   const bool is_granular =
       t->granule_bytes == 1 ||
@@ -352,6 +357,26 @@ static rlo_status tally(tallier *t) {
   return add_region(t);
 }
 
+/* Adds up what is written in whole granules: rlo__grid_moved() does the same. */
+static rlo_status tally_unguarded(tallier *t) {
+  rlo__piece_grid grid = *t->grid;
+  rlo_problem *bare = rlo__alloc(sizeof *bare);
+  if (bare == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *bare = *grid.problem;
+  rlo__grid_drop_guards(bare, t->granule_bytes);
+  grid.problem = bare;
+  t->grid = &grid;
+  t->is_filled = true;
+  t->sums = (rlo__tally){.is_granular = true};
+  t->most_bytes = 0;
+  t->num_regions = 0;
+  rlo_status status = tally(t);
+  rlo__free(bare);
+  return status;
+}
+
 rlo_status rlo__grid_tally(const rlo__piece_grid *grid, rlo__problem_side side, rlo__tally *out) {
   tallier *t = rlo__alloc(sizeof *t);
   if (t == NULL) {
@@ -361,6 +386,9 @@ rlo_status rlo__grid_tally(const rlo__piece_grid *grid, rlo__problem_side side, 
   t->side = side;
   t->sums.is_granular = true;
   rlo_status status = tally(t);
+  if (status == RLO_OK && !t->sums.is_granular && t->is_stepped) {
+    status = tally_unguarded(t);
+  }
   *out = t->sums;
   rlo__free(t);
   return status;

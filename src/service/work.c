@@ -23,18 +23,11 @@ static rlo_status check_room(const char *what, int64_t bytes, int64_t room) {
 }
 
 /* Moves a side of a problem into packed memory, of whole granules of the storage
- * that it is read from; NULL: of a box. */
+ * that it is moved to or from; NULL: of a box. */
 static rlo_status pack_side(rlo_problem *problem, rlo__problem_side side,
                             const rlo_storage *storage, rlo__lattice *lattice) {
-  bool is_hull;
-  RLO_TRY(rlo__problem_packing(problem, side, lattice, &is_hull));
-  if (side == RLO__SIDE_SOURCE && storage != NULL) {
-    const int64_t granule = storage->traits.granule_bytes;
-    const int64_t bytes = storage->traits.bytes;
-    if (!rlo__lattice_is_granular(lattice, granule, bytes)) {
-      *lattice = rlo__lattice_widen(lattice, rlo__grid_wide_granule(problem, side, granule), bytes);
-    }
-  }
+  RLO_TRY(rlo__grid_moved(problem, side, storage != NULL ? storage->traits.granule_bytes : 1,
+                          storage != NULL ? storage->traits.bytes : INT64_MAX, lattice));
   return rlo__problem_rebase(problem, side, lattice, problem);
 }
 

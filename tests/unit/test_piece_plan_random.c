@@ -100,13 +100,10 @@ static rlo__lattice find_lattice(const rlo_problem *part, int side) {
 
 /* As work.c finds those that are transferred. */
 static rlo__lattice find_moved(const rlo_problem *part, int side) {
-  rlo__lattice lattice = find_lattice(part, side);
-  const rlo_storage_traits *t = &traits[side];
-  if (side == SRC && !budget.is_memory[SRC] &&
-      !rlo__lattice_is_granular(&lattice, t->granule_bytes, t->bytes)) {
-    lattice = rlo__lattice_widen(
-        &lattice, rlo__grid_wide_granule(part, RLO__SIDE_SOURCE, t->granule_bytes), t->bytes);
-  }
+  rlo__lattice lattice;
+  expect_ok(rlo__grid_moved(part, (rlo__problem_side)side,
+                            budget.is_memory[side] ? 1 : traits[side].granule_bytes,
+                            traits[side].bytes, &lattice));
   return lattice;
 }
 
@@ -158,10 +155,9 @@ static void run_piece(const rlo__lattice *gathered, void *packed) {
          plan.piece_bytes[1 - side]);
   ++done.pieces;
   count(&moved, side);
-  if (is_dst) {
-    take(&inner);
-  } else {
-    take(&moved);
+  /* Pieces of chunks write between the bytes of others. */
+  if (!plan.is_of_chunks) {
+    take(is_dst ? &inner : &moved);
   }
   void *own = gather(&moved, is_dst ? src : got);
   expect_ok(rlo__problem_rebase(&piece, (rlo__problem_side)side, &moved, &piece));
@@ -206,8 +202,10 @@ static void expect_runs(int side, int64_t reported) {
 
 static void expect_plan(void) {
   EXPECT(rlo__piece_plan_staging(&plan, &budget).bytes <= budget.host_bytes &&
-             plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes &&
-             (budget.is_memory[plan.gathered] || plan.box_bytes[plan.gathered] <= budget.box_bytes),
+             (plan.is_of_chunks ||
+              plan.piece_bytes[SRC] + plan.piece_bytes[DST] <= budget.piece_bytes) &&
+             (plan.is_of_chunks || budget.is_memory[plan.gathered] ||
+              plan.box_bytes[plan.gathered] <= budget.box_bytes),
          "the plan takes %" PRId64 " bytes of %" PRId64 AGAIN,
          rlo__piece_plan_staging(&plan, &budget).bytes, budget.host_bytes);
   memset(&done, 0, sizeof done);
