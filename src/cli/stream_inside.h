@@ -111,7 +111,13 @@ RLO_NODISCARD rlo_status rlo__stream_output_read(void *output, int64_t offset, i
 RLO_NODISCARD rlo_status rlo__stream_output_storage(const rlo__stream *stream,
                                                     rlo__stream_output *output,
                                                     const rlo_storage_traits *hints,
+                                                    rlo__stream_sum *sum,
                                                     rlo_storage **out_storage);
+
+/** Writes an output that was made in memory to where it goes, syncs its part, and
+ *  writes the digest, if the stream has it, to the header. */
+int rlo__stream_output_finish(const rlo__stream *stream, rlo__stream_output *output,
+                              const rlo_digest *digest);
 
 /** Finds how many steps are noted in the journal of an output, if it has one; fails if
  *  they are of another stream. */

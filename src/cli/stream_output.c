@@ -81,6 +81,30 @@ rlo_status rlo__stream_output_storage(const rlo__stream *s, rlo__stream_output *
   return rlo_storage_create(&ops, o, &traits, out_storage);
 }
 
+/* Writes the header again, whose length is the same. */
+static int write_digest(rlo__stream_output *o, const rlo_digest *digest) {
+  char head[RLO__MAX_HEADER_BYTES];
+  size_t bytes = 0;
+  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped, digest, head, &bytes));
+  return rlo__output_file_rewrite(&o->part, head, bytes);
+}
+
+int rlo__stream_output_finish(const rlo__stream *stream, rlo__stream_output *o,
+                              const rlo_digest *found) {
+  const rlo_digest *digest = stream->has_digest ? found : NULL;
+  if (!o->has_part) {
+    return o->path == NULL
+               ? RLO__EXIT_OK
+               : rlo__array_save(o->path, o->shape, o->is_swapped, digest, o->memory, o->bytes);
+  }
+  if (o->memory != NULL) {
+    RLO__EXIT_TRY(rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));
+  }
+  RLO__EXIT_TRY(rlo__output_file_finish(&o->part));
+  /* At last, so that what may be resumed has none. */
+  return digest == NULL ? RLO__EXIT_OK : write_digest(o, digest);
+}
+
 /* -------------------------------------------------------------------- notes */
 
 /* What a journal of steps holds. */

@@ -495,35 +495,11 @@ static int begin_output(run *r, int32_t n) {
   return code;
 }
 
-/* Writes the header again, whose length is the same. */
-static int write_digest(rlo__stream_output *o, const rlo_digest *digest) {
-  char head[RLO__MAX_HEADER_BYTES];
-  size_t bytes = 0;
-  RLO__EXIT_TRY(rlo__array_make_header(o->path, o->shape, o->is_swapped, digest, head, &bytes));
-  return rlo__output_file_rewrite(&o->part, head, bytes);
-}
-
-/* Writes an array that was made in memory, and syncs the part. A digest comes at last, so that
- * what may be resumed has none. */
-static int finish_output(const run *r, rlo__stream_output *o) {
-  const rlo_digest *digest = r->stream->has_digest ? &r->result->digest : NULL;
-  if (!o->has_part) {
-    return o->path == NULL
-               ? RLO__EXIT_OK
-               : rlo__array_save(o->path, o->shape, o->is_swapped, digest, o->memory, o->bytes);
-  }
-  if (o->memory != NULL) {
-    RLO__EXIT_TRY(rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));
-  }
-  RLO__EXIT_TRY(rlo__output_file_finish(&o->part));
-  return digest == NULL ? RLO__EXIT_OK : write_digest(o, digest);
-}
-
 /* Completes the outputs, and gives the parts their names. */
 static int commit_outputs(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(finish_output(r, &s->outputs[n]));
+    RLO__EXIT_TRY(rlo__stream_output_finish(s, &s->outputs[n], &r->result->digest));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (s->outputs[n].has_part) {
