@@ -107,11 +107,10 @@ RLO_NODISCARD rlo_status rlo__stream_output_read(void *output, int64_t offset, i
                                                  void *into);
 
 /** Makes the storage of an output for the jobs: what it is made in or, to verify it,
- *  functions that compare; if its bytes are dropped, functions that add them to a sum. */
+ *  functions that compare. */
 RLO_NODISCARD rlo_status rlo__stream_output_storage(const rlo__stream *stream,
                                                     rlo__stream_output *output,
                                                     const rlo_storage_traits *hints,
-                                                    rlo__stream_sum *sum,
                                                     rlo_storage **out_storage);
 
 /** Writes an output that was made in memory to where it goes, syncs its part, and

@@ -61,11 +61,7 @@ static rlo_status write_output(void *payload, int64_t offset, int64_t bytes, con
 }
 
 rlo_status rlo__stream_output_storage(const rlo__stream *s, rlo__stream_output *o,
-                                      const rlo_storage_traits *hints, rlo__stream_sum *sum,
-                                      rlo_storage **out_storage) {
-  if (o->is_dropped) {
-    return rlo__stream_storage_that_sums(o, sum, out_storage);
-  }
+                                      const rlo_storage_traits *hints, rlo_storage **out_storage) {
   /* What a job flushes, it waits for: milliseconds, where a model has many small arrays. */
   const bool is_small = o->whole != NULL && o->bytes <= rlo__thresholds.service_streamed_bytes;
   if (!s->is_verifying && !is_small) {

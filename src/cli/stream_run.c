@@ -144,8 +144,10 @@ static int create_storages(run *r) {
     RLO__EXIT_TRY(rlo__check(rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n])));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(rlo__check(rlo__stream_output_storage(s, &s->outputs[n], &hints, &r->sum,
-                                                        &r->storages[s->num_sources + n])));
+    rlo__stream_output *o = &s->outputs[n];
+    rlo_storage **storage = &r->storages[s->num_sources + n];
+    RLO__EXIT_TRY(rlo__check(o->is_dropped ? rlo__stream_storage_that_sums(o, &r->sum, storage)
+                                           : rlo__stream_output_storage(s, o, &hints, storage)));
   }
   return RLO__EXIT_OK;
 }
