@@ -29,7 +29,7 @@
 #define OWN_FILES 128
 
 /* More than a header has, with what is before it. */
-#define HEAD_BYTES (2 * RLO_NPY_MAX_HEADER_BYTES)
+#define HEAD_BYTES ((int64_t)2 * RLO_NPY_MAX_HEADER_BYTES)
 
 /* Opens a file, or duplicates standard input; -1, and errno. */
 static int open_input(const char *path) {

@@ -350,13 +350,14 @@ static int do_steps(run *r) {
     rlo__stream step = *all;
     RLO__EXIT_TRY(rlo__check(all->make_step(all, n, &step)));
     const bool is_due = r->before.bytes_done - noted_bytes > rlo__thresholds.cli_journaled_bytes;
-    if (whole != step.outputs->whole || is_due) {
+    rlo__stream_output *next = step.outputs->whole;
+    if (whole != next || is_due) {
       RLO__EXIT_TRY(rlo__stream_note_steps(all, whole, n));
       noted_bytes = r->before.bytes_done;
-      whole = step.outputs->whole;
+      whole = next;
     }
     r->stream = &step;
-    if (n < whole->num_done && !all->is_verifying) {
+    if (n < next->num_done && !all->is_verifying) {
       pass_over(r);
     } else {
       code = do_step(r);
