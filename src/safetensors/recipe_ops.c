@@ -197,9 +197,9 @@ rlo_status rlo__rule_check_ops(const rlo__rule *rule) {
   return joins == lists && splits == (rule->num_parts > 1)
              ? RLO_OK
              : RLO_FAIL(RLO_PARSE,
-                        "by its names it joins %d lists of members and splits %d, and it has %d "
-                        "operations concat or stack, and %d split",
-                        lists, rule->num_parts > 1, joins, splits);
+                        "'%s' to '%s' needs %d of concat and stack, and %d of split, and its "
+                        "\"ops\" have %d and %d",
+                        rule->from.text, rule->to.text, lists, rule->num_parts > 1, joins, splits);
 }
 
 /* ------------------------------------------------------------------ results */
