@@ -17,9 +17,10 @@ not show the marks.
 Each ```console block is run in an empty folder of its own: every line
 `$ relayout ...` (with `\\` at its end it goes on in the next) is given to a
 shell in which `relayout` is COMMAND, and what it prints, to both streams, must
-be equal to what the block shows up to the next `$`. A block of ```console
-no-test is left alone, and so is one of ```console installed, which
-tests/install/check_page.py runs.
+be equal to what the block shows up to the next `$`. One of ```console continued is
+run in the folder of the block before. A block of ```console no-test is
+left alone, and so is one of ```console installed, which tests/install/check_page.py
+runs.
 
 Each block ```text output-of NAME must be equal to what the example NAME, which
 COMMAND runs, prints to its standard output; there has to be one.
@@ -152,36 +153,45 @@ def console_steps(lines):
     return steps
 
 
+def check_block(path, number, lines, folder, environment):
+    """Runs a console block. Returns its commands and failures."""
+    failures = 0
+    steps = console_steps(lines)
+    for offset, text, expected in steps:
+        done = subprocess.run(
+            ["sh", "-c", text], cwd=folder, env=environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, universal_newlines=True,
+            timeout=COMMAND_TIMEOUT_S, check=False)
+        difference = first_difference(expected, done.stdout.splitlines())
+        if difference is not None:
+            failures += 1
+            print("%s:%d: $ %s\n  document: %s\n  command:  %s"
+                  % ((path, number + 1 + offset, text) + difference[1:]))
+    return len(steps), failures
+
+
 def check_console(root, command):
     count = failures = 0
-    for path in documents(root):
-        for number, words, lines in blocks(path):
-            if words != ["console"]:
-                continue
-            with tempfile.TemporaryDirectory() as folder:
-                bin_folder = os.path.join(folder, "bin")
-                work_folder = os.path.join(folder, "work")
-                os.mkdir(bin_folder)
-                os.mkdir(work_folder)
-                os.symlink(os.path.abspath(command),
-                           os.path.join(bin_folder, "relayout"))
-                environment = dict(os.environ, LC_ALL="C",
-                                   PATH=bin_folder + os.pathsep
-                                   + os.environ.get("PATH", "/usr/bin:/bin"))
-                for offset, text, expected in console_steps(lines):
-                    count += 1
-                    done = subprocess.run(
-                        ["sh", "-c", text], cwd=work_folder, env=environment,
-                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                        stderr=subprocess.STDOUT, universal_newlines=True,
-                        timeout=COMMAND_TIMEOUT_S, check=False)
-                    difference = first_difference(expected,
-                                                  done.stdout.splitlines())
-                    if difference is not None:
-                        failures += 1
-                        print("%s:%d: $ %s\n  document: %s\n  command:  %s"
-                              % ((path, number + 1 + offset, text)
-                                 + difference[1:]))
+    with tempfile.TemporaryDirectory() as folder:
+        bin_folder = os.path.join(folder, "bin")
+        os.mkdir(bin_folder)
+        os.symlink(os.path.abspath(command),
+                   os.path.join(bin_folder, "relayout"))
+        environment = dict(os.environ, LC_ALL="C",
+                           PATH=bin_folder + os.pathsep
+                           + os.environ.get("PATH", "/usr/bin:/bin"))
+        for path in documents(root):
+            work_folder = None
+            for number, words, lines in blocks(path):
+                if words == ["console"]:
+                    work_folder = tempfile.mkdtemp(dir=folder)
+                elif words != ["console", "continued"]:
+                    continue
+                done = check_block(path, number, lines, work_folder,
+                                   environment)
+                count += done[0]
+                failures += done[1]
     print("%d commands, %d failures" % (count, failures))
     return failures
 

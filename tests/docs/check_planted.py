@@ -27,6 +27,7 @@ PART = "```c\n// example: first/part\nint a = 1;\n\nreturn a;\n```\n"
 AROUND = "```c\n// example: first/around\nint b;\nint c;\n```\n"
 WHOLE = "```c\n// example: first\n" + EXAMPLE + "```\n"
 ECHO = "Text\n\n```console\n$ relayout one \\\n  two\none two\n$ echo x; echo y >&2\nx\ny\n```\n"
+GOES_ON = "```console\n$ echo x >file\n```\n```console continued\n$ cat file\nx\n```\n"
 OUTPUT = "```text output-of first\none two\n```\n"
 
 # (verb, document, exit status, words of the output)
@@ -47,6 +48,8 @@ CASES = [
     ("console", ECHO.replace("x\ny\n```", "x\n```"), 1, "1 failures"),
     ("console", ECHO.replace("console", "console no-test"), 0, "0 commands"),
     ("console", ECHO.replace("```\n", ""), 1, "has no end"),
+    ("console", GOES_ON, 0, "2 commands, 0 failures"),
+    ("console", GOES_ON.replace(" continued", ""), 1, "README.md:5: $"),
     ("output", OUTPUT, 0, "1 outputs, 0 failures"),
     ("output", OUTPUT.replace("two", "three"), 1, "README.md:2: output"),
     ("output", OUTPUT.replace("two\n", "two\n\n"), 1, "(nothing)"),
