@@ -157,13 +157,17 @@ RLO_API const rlo_recipe_result *rlo_recipe_results_get(const rlo_recipe_results
  * it lies in a member, however many operations there are. They are not kept, because
  * a problem takes 36 KiB.
  *
+ * @param begin, end  a box of the result, which the destination is then, with the layout of
+ *                  the result: an index for each dimension, as rlo_chain_slice takes them,
+ *                  borrowed. NULL: all of it.
  * @param out_problems  owned by the caller; rlo_problem_list_release frees it. NULL on
  *                  failure.
  * @return RLO_OK; RLO_OUT_OF_RANGE for a number that is none; RLO_INVALID_ARGUMENT for
- *         a NULL; RLO_OUT_OF_MEMORY.
+ *         a NULL; what rlo_chain_slice returns; RLO_OUT_OF_MEMORY.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_recipe_results_lower(const rlo_recipe_results *results,
-                                                          int64_t n,
+                                                          int64_t n, const int64_t *begin,
+                                                          const int64_t *end,
                                                           rlo_problem_list **out_problems);
 
 RLO_END_DECLS

@@ -242,6 +242,9 @@
   /* Arrays with more bytes, on either side, are moved in pieces, and lie at   \
    * the beginning of a page of the file where the format lets them. */        \
   X(move_large_bytes, INT64_C(64) << 20, 1024)                                 \
+  /* Memory for a part of a member of weights whose operands would write short \
+   * runs between those of each other: longer ones are read no faster. */      \
+  X(cli_band_bytes, INT64_C(256) << 20, 512)                                   \
   /* Outputs of as many bytes, all together, have a journal. */                \
   X(cli_journaled_bytes, INT64_C(1) << 30, 4096)                               \
   /* A rank of relayout-mpi stages in at most so many bytes. */                \

@@ -7,6 +7,7 @@
 
 #include "relayout/recipe.h"
 #include "relayout/safetensors.h"
+#include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
 #include "base/checked.h"
@@ -315,14 +316,42 @@ static void report_results(const rlo__stream *stream, rlo__report *r,
 
 /* ----------------------------------------------------------------- running */
 
-/* The sources and jobs of a result. */
-static rlo_status make_result(const rlo__stream *stream, int64_t n, rlo__stream *out_step) {
+/* Makes the problems of what follows byte `at` of a row-major result: whole rows of some
+ * dimension, of at most so many bytes. */
+static rlo_status lower_band(weights *w, int64_t n, int64_t at, int64_t limit, int64_t *out_bytes) {
+  const rlo_shape *shape = w->result_shapes[n];
+  int64_t begin[RLO_MAX_RANK], end[RLO_MAX_RANK];
+  int64_t row_bits = rlo_shape_element_size_bits(shape);
+  int32_t cut = shape->rank - 1;
+  for (; cut > 0 && row_bits * shape->dims[cut] / 8 <= limit; --cut) {
+    row_bits *= shape->dims[cut];
+  }
+  memset(begin, 0, sizeof(begin));
+  memcpy(end, shape->dims, sizeof(end));
+  int64_t rows = at * 8 / row_bits;
+  for (int32_t k = cut; k >= 0; --k) {
+    begin[k] = rows % shape->dims[k];
+    end[k] = begin[k] + 1;
+    rows /= shape->dims[k];
+  }
+  end[cut] = rlo__min(shape->dims[cut], begin[cut] + limit * 8 / row_bits);
+  *out_bytes = (end[cut] - begin[cut]) * row_bits / 8;
+  return rlo_recipe_results_lower(w->results, n, begin, end, &w->problems);
+}
+
+/* The sources and jobs of a result, or of a part of it. */
+static rlo_status make_result(const rlo__stream *stream, int64_t n, int64_t at, int64_t limit,
+                              rlo__stream *out_step) {
   weights *w = (weights *)(uintptr_t)stream->payload;
   const rlo_recipe_result *result = rlo_recipe_results_get(w->results, n);
   const rlo_safetensors_place *place = rlo_safetensors_plan_place(w->plan, n);
   rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
   rlo_problem_list_release(w->problems);
-  RLO_TRY(rlo_recipe_results_lower(w->results, n, &w->problems));
+  int64_t bytes = place->bytes;
+  out_step->can_cut = rlo_layout_is_row_major(&result->shape->layout, result->shape->rank) &&
+                      rlo_shape_element_size_bits(result->shape) % 8 == 0;
+  RLO_TRY(limit >= bytes ? rlo_recipe_results_lower(w->results, n, NULL, NULL, &w->problems)
+                         : lower_band(w, n, at, limit, &bytes));
   const int32_t num_jobs = rlo_problem_list_count(w->problems);
   RLO_TRY(rlo__array_reserve(&w->sources, sizeof(*w->sources), (size_t)result->num_members,
                              &w->source_capacity));
@@ -341,10 +370,10 @@ static rlo_status make_result(const rlo__stream *stream, int64_t n, rlo__stream 
   }
   rlo__stream_output *whole = &w->outputs[place->file];
   w->part = (rlo__stream_output){.path = whole->path,
-                                 .bytes = place->bytes,
+                                 .bytes = bytes,
                                  .whole = whole,
                                  .part.file.fd = whole->part.file.fd,
-                                 .offset_bytes = place->offset_bytes};
+                                 .offset_bytes = place->offset_bytes + at};
   out_step->num_steps = 0;
   out_step->sources = w->sources;
   out_step->num_sources = result->num_members;

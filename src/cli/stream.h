@@ -174,8 +174,10 @@ typedef struct rlo__stream {
   int32_t num_jobs;
   /** Makes step n of those that follow each other, in place of jobs, when its turn
    *  comes: a stream with sources and jobs for one part of one output, valid until
-   *  the next call. *out_step begins as a copy of the stream. */
-  rlo_status (*make_step)(const struct rlo__stream *stream, int64_t n,
+   *  the next call. *out_step begins as a copy of the stream. INT64_MAX as the limit
+   *  makes the whole step, another one at most so many bytes of its output, from byte
+   *  `at` on, if it can be cut. */
+  rlo_status (*make_step)(const struct rlo__stream *stream, int64_t n, int64_t at, int64_t limit,
                           struct rlo__stream *out_step);
   int64_t num_steps;
   /** What the steps depend on: those of another one are not gone on with. */
@@ -200,6 +202,8 @@ typedef struct rlo__stream {
   /** The outputs are made in memory: they would be written in short runs between
    *  those of each other, which is slow, and there is memory for them. */
   bool is_in_memory;
+  /** Set by make_step: the step's output can be cut. */
+  bool can_cut;
   /** The jobs compare with the outputs, in place of writing them. */
   bool is_verifying;
   /** Why the jobs run where they do: "option", "size", "element size", "memory",

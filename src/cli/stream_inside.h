@@ -71,6 +71,11 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *stream, int32_t job,
 /** Decides where the jobs run and how outputs are made, and checks them. */
 int rlo__stream_plan(rlo__stream *stream);
 
+/** Finds in how many bytes at once the output of a step is made in memory, because
+ *  its jobs would write short runs between those of each other; 0: it is not. */
+RLO_NODISCARD rlo_status rlo__stream_find_band(const rlo__stream *step, const rlo_service *service,
+                                               int64_t *out_bytes);
+
 /** Computes what the jobs will do in a service: each one, into a list, and all
  *  together. */
 int rlo__stream_estimate(const rlo__stream *stream, const rlo_service *service,
@@ -105,6 +110,11 @@ int rlo__stream_finish_digest(const rlo__stream *stream, rlo__stream_result *res
 /** Reads bytes of an output. @param output  an rlo__stream_output. */
 RLO_NODISCARD rlo_status rlo__stream_output_read(void *output, int64_t offset, int64_t bytes,
                                                  void *into);
+
+/** Writes a part of an output's file, which is flushed when a step is noted, or at the end.
+ *  @param output  an rlo__stream_output. */
+RLO_NODISCARD rlo_status rlo__stream_output_write(void *output, int64_t offset, int64_t bytes,
+                                                  const void *from);
 
 /** Makes the storage of an output for the jobs: what it is made in or, to verify it,
  *  functions that compare. */

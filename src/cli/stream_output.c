@@ -44,9 +44,8 @@ static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const vo
   return RLO_OK;
 }
 
-/* Writes a part of an output, which is flushed when a step is noted, or at the end. */
-static rlo_status write_output(void *payload, int64_t offset, int64_t bytes, const void *from) {
-  const rlo__stream_output *o = payload;
+rlo_status rlo__stream_output_write(void *output, int64_t offset, int64_t bytes, const void *from) {
+  const rlo__stream_output *o = output;
   const char *data = from;
   const off_t at = (off_t)(o->offset_bytes + offset);
   for (int64_t done = 0; done < bytes;) {
@@ -63,7 +62,8 @@ static rlo_status write_output(void *payload, int64_t offset, int64_t bytes, con
 rlo_status rlo__stream_output_storage(const rlo__stream *s, rlo__stream_output *o,
                                       const rlo_storage_traits *hints, rlo_storage **out_storage) {
   /* What a job flushes, it waits for: milliseconds, where a model has many small arrays. */
-  const bool is_small = o->whole != NULL && o->bytes <= rlo__thresholds.service_streamed_bytes;
+  const bool is_small =
+      o->whole != NULL && o->memory == NULL && o->bytes <= rlo__thresholds.service_streamed_bytes;
   if (!s->is_verifying && !is_small) {
     return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
                              : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
@@ -71,7 +71,7 @@ rlo_status rlo__stream_output_storage(const rlo__stream *s, rlo__stream_output *
   }
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = rlo__stream_output_read;
-  ops.write = s->is_verifying ? compare : write_output;
+  ops.write = s->is_verifying ? compare : rlo__stream_output_write;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = o->bytes;
   return rlo_storage_create(&ops, o, &traits, out_storage);

@@ -17,8 +17,10 @@
 #include "stream_inside.h"
 #include "subprocess.h"
 
-/* Runs of less cost the system more than their bytes. */
-#define SHORT_RUN_BYTES 128.0
+/* Runs of less cost the system more than their bytes; and more than to make them in memory,
+ * a part of an output after the other. */
+#define SHORT_RUN_BYTES      128.0
+#define SHORT_BAND_RUN_BYTES 4096.0
 
 /* A driver has memory of its own, 100 to 500 MiB: nobody knows how much. It is not
  * used within less, nor within a budget, unless it is asked for. */
@@ -338,14 +340,59 @@ static rlo_status estimate_jobs(const rlo__stream *stream, const rlo_service *se
   return RLO_OK;
 }
 
+/* Returns whether the jobs write short runs between those of each other. */
+static bool writes_short_runs(const rlo__stream *stream, const sum *s, double run_bytes) {
+  return stream->num_jobs > stream->num_outputs &&
+         (double)s->all.bytes_written < run_bytes * s->num_writes;
+}
+
+/* Returns how much memory an output may have, beside that of the jobs that make it in parts. */
+static int64_t find_room(const rlo__stream *stream) {
+  const int64_t memory = stream->options->memory_bytes;
+  const int64_t room = memory == 0 ? rlo__available_bytes("") / 4
+                                   : rlo__min(memory / 2, memory - RLO_SERVICE_MIN_HOST_BYTES);
+  return rlo__min(room, rlo__thresholds.cli_band_bytes);
+}
+
+rlo_status rlo__stream_find_band(const rlo__stream *step, const rlo_service *service,
+                                 int64_t *out_bytes) {
+  sum s = {.all = RLO_JOB_ESTIMATE_INIT};
+  const int64_t room = find_room(step);
+  *out_bytes = 0;
+  if (step->num_jobs > 1) {
+    RLO_TRY(estimate_jobs(step, service, NULL, &s));
+    *out_bytes = !writes_short_runs(step, &s, SHORT_BAND_RUN_BYTES) ? 0
+                 : room >= step->outputs->bytes                     ? step->outputs->bytes
+                 : step->can_cut                                    ? room
+                                                                    : 0;
+  }
+  return RLO_OK;
+}
+
+/* Plans a step; its bands as one. */
+static rlo_status estimate_step(const rlo__stream *stream, int64_t n, const rlo_service *service,
+                                sum *out) {
+  rlo__stream step = *stream;
+  int64_t band_bytes = 0;
+  sum s = {.all = RLO_JOB_ESTIMATE_INIT};
+  RLO_TRY(stream->make_step(stream, n, 0, INT64_MAX, &step));
+  RLO_TRY(rlo__stream_find_band(&step, service, &band_bytes));
+  step.is_in_memory = band_bytes > 0;
+  RLO_TRY(estimate_jobs(&step, service, NULL, &s));
+  if (step.is_in_memory) {
+    s.all.host_bytes += band_bytes;
+    s.all.write_run_bytes = band_bytes;
+  }
+  add_estimate(&s.all, out);
+  return RLO_OK;
+}
+
 static rlo_status estimate(const rlo__stream *stream, const rlo_service *service,
                            rlo_job_estimate *jobs, sum *out) {
   *out = (sum){.all = RLO_JOB_ESTIMATE_INIT};
   out->all.expected_fraction = 1;
   for (int64_t n = 0; n < stream->num_steps; ++n) {
-    rlo__stream step = *stream;
-    RLO_TRY(stream->make_step(stream, n, &step));
-    RLO_TRY(estimate_jobs(&step, service, NULL, out));
+    RLO_TRY(estimate_step(stream, n, service, out));
   }
   return estimate_jobs(stream, service, jobs, out);
 }
@@ -360,15 +407,14 @@ int rlo__stream_estimate(const rlo__stream *stream, const rlo_service *service,
   return RLO__EXIT_OK;
 }
 
-/* Returns whether the jobs write so short runs between those of each other that
- * the outputs are better made in memory, of which there is enough. */
+/* Returns whether the jobs write so short runs that the outputs are better made in
+ * memory, of which there is enough. */
 static bool is_better_in_memory(const rlo__stream *stream, const sum *s) {
   double bytes = 0;
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     bytes += (double)stream->outputs[n].bytes;
   }
-  return stream->num_jobs > stream->num_outputs &&
-         (double)s->all.bytes_written < SHORT_RUN_BYTES * s->num_writes &&
+  return writes_short_runs(stream, s, SHORT_RUN_BYTES) &&
          bytes < MEMORY_SHARE * (double)rlo__available_bytes("");
 }
 

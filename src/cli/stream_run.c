@@ -30,8 +30,8 @@
  */
 typedef struct run {
   rlo__stream *stream;
-  /* The bytes of all outputs in memory. */
-  int64_t held_bytes;
+  /* The bytes of all outputs in memory, and of a part of a step's. */
+  int64_t held_bytes, band_bytes;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo_context **contexts;
@@ -209,6 +209,7 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
   for (int32_t n = 0; n < r->stream->num_jobs; ++n) {
     rlo_job_info one = RLO_JOB_INFO_INIT;
     RLO_TRY(rlo_job_get_info(r->jobs[n], &one));
+    one.host_bytes_peak += r->band_bytes;
     rlo__stream_add_info(&one, &all);
     if (n == current) {
       all.state = one.state;
@@ -326,7 +327,7 @@ static void pass_over(run *r) {
   }
 }
 
-static int do_step(run *r) {
+static int do_part(run *r) {
   const rlo__stream *s = r->stream;
   RLO__EXIT_TRY(do_jobs(r));
   for (int32_t n = 0; n < s->num_sources; ++n) {
@@ -340,6 +341,37 @@ static int do_step(run *r) {
   return RLO__EXIT_OK;
 }
 
+/* Makes step n in memory, a part after the other. */
+static int do_bands(run *r, const rlo__stream *all, int64_t n, void *memory) {
+  rlo__stream *step = r->stream;
+  rlo__stream_options options = *all->options;
+  options.memory_bytes -= options.memory_bytes != 0 ? r->band_bytes : 0;
+  const int64_t end = step->outputs->bytes;
+  for (int64_t at = 0; at < end; at += step->outputs->bytes) {
+    release_jobs(r);
+    RLO__EXIT_TRY(rlo__check(all->make_step(all, n, at, r->band_bytes, step)));
+    step->options = &options;
+    step->outputs->memory = memory;
+    RLO__EXIT_TRY(do_part(r));
+    r->result->status = rlo__stream_output_write(step->outputs, 0, step->outputs->bytes, memory);
+    RLO__EXIT_TRY(rlo__check(r->result->status));
+  }
+  return RLO__EXIT_OK;
+}
+
+static int do_step(run *r, const rlo__stream *all, int64_t n) {
+  RLO__EXIT_TRY(rlo__check(rlo__stream_find_band(r->stream, r->service, &r->band_bytes)));
+  if (r->band_bytes == 0) {
+    return do_part(r);
+  }
+  void *memory = rlo__alloc_unset((size_t)r->band_bytes);
+  const int code = memory != NULL ? do_bands(r, all, n, memory) : rlo__fail_last();
+  release_jobs(r);
+  rlo__free(memory);
+  r->band_bytes = 0;
+  return code;
+}
+
 /* Does the steps in their order, and notes how many of them are done. */
 static int do_steps(run *r) {
   rlo__stream *all = r->stream;
@@ -348,7 +380,7 @@ static int do_steps(run *r) {
   int code = RLO__EXIT_OK;
   for (int64_t n = 0; code == RLO__EXIT_OK && n < all->num_steps; ++n) {
     rlo__stream step = *all;
-    RLO__EXIT_TRY(rlo__check(all->make_step(all, n, &step)));
+    RLO__EXIT_TRY(rlo__check(all->make_step(all, n, 0, INT64_MAX, &step)));
     const bool is_due = r->before.bytes_done - noted_bytes > rlo__thresholds.cli_journaled_bytes;
     rlo__stream_output *next = step.outputs->whole;
     if (whole != next || is_due) {
@@ -360,7 +392,7 @@ static int do_steps(run *r) {
     if (n < next->num_done && !all->is_verifying) {
       pass_over(r);
     } else {
-      code = do_step(r);
+      code = do_step(r, all, n);
     }
     release_jobs(r);
     r->stream = all;

@@ -47,9 +47,11 @@ struct rlo_recipe {
  *  part of a sentence. */
 RLO_NODISCARD rlo_status rlo__rule_check_ops(const rlo__rule *rule);
 
-/** Makes the shape of a result and its problems. */
+/** Makes the shape of a result, or of a box of it, and its problems.
+ *  @param begin, end  the box; NULL: all of it. */
 RLO_NODISCARD rlo_status rlo__result_lower(const rlo__rule *rule, const rlo_recipe_result *result,
-                                           const rlo_recipe_member *members, rlo_shape *out_shape,
+                                           const rlo_recipe_member *members, const int64_t *begin,
+                                           const int64_t *end, rlo_shape *out_shape,
                                            rlo_problem_list **out_problems);
 
 #endif

@@ -264,7 +264,7 @@ static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t 
     return RLO_OUT_OF_MEMORY;
   }
   p->made.shape = p->shape;
-  RLO_TRY(rlo__result_lower(p->rule, &p->made, results->members, p->shape, &problems));
+  RLO_TRY(rlo__result_lower(p->rule, &p->made, results->members, NULL, NULL, p->shape, &problems));
   rlo_problem_list_release(problems);
   return RLO_OK;
 }
@@ -356,13 +356,17 @@ const rlo_recipe_result *rlo_recipe_results_get(const rlo_recipe_results *result
 }
 
 rlo_status rlo_recipe_results_lower(const rlo_recipe_results *results, int64_t n,
+                                    const int64_t *begin, const int64_t *end,
                                     rlo_problem_list **out_problems) {
   rlo_shape shape;
   RLO_REQUIRE(results, out_problems);
   *out_problems = NULL;
+  if ((begin == NULL) != (end == NULL)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a box has no %s", begin == NULL ? "begin" : "end");
+  }
   if (n < 0 || n >= rlo_recipe_results_count(results)) {
     return RLO_FAIL(RLO_OUT_OF_RANGE, "result %lld of %zu", (long long)n, results->count);
   }
   const piece *p = &results->pieces[n];
-  return rlo__result_lower(p->rule, &p->made, results->members, &shape, out_problems);
+  return rlo__result_lower(p->rule, &p->made, results->members, begin, end, &shape, out_problems);
 }

@@ -231,7 +231,8 @@ static rlo_status run(const rlo__rule *rule, const rlo_recipe_result *result, rl
 }
 
 rlo_status rlo__result_lower(const rlo__rule *rule, const rlo_recipe_result *result,
-                             const rlo_recipe_member *members, rlo_shape *out_shape,
+                             const rlo_recipe_member *members, const int64_t *begin,
+                             const int64_t *end, rlo_shape *out_shape,
                              rlo_problem_list **out_problems) {
   rlo_chain **chains = rlo__alloc_array((size_t)result->num_members, sizeof(*chains));
   rlo_status status = chains == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
@@ -241,6 +242,10 @@ rlo_status rlo__result_lower(const rlo__rule *rule, const rlo_recipe_result *res
   *out_shape = *members[result->members[0]].shape;
   if (status == RLO_OK && !result->is_copy) {
     status = run(rule, result, chains, out_shape);
+  }
+  if (status == RLO_OK && begin != NULL) {
+    status = rlo_chain_slice(chains[0], begin, end, NULL);
+    memcpy(out_shape->dims, rlo_chain_shape(chains[0])->dims, sizeof(out_shape->dims));
   }
   if (status == RLO_OK) {
     status = rlo_chain_lower(chains[0], out_shape, out_problems);

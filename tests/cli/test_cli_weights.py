@@ -65,6 +65,15 @@ def stacked(*members):
     return kind, (len(members), *dims), b"".join(m[2] for m in members)
 
 
+def interleaved(gate, up):
+    """The rows of two lists of matrices in turns, and each matrix turned."""
+    kind, (rows, columns), _ = gate[0]
+    width = WIDTHS[kind] * columns
+    return stacked(*(turned((kind, (2 * rows, columns), b"".join(
+        m[2][width * r:][:width] for r in range(rows) for m in pair)))
+        for pair in zip(gate, up)))
+
+
 class WeightsCase(StreamCase):
     # For lowered thresholds, by which these are large.
     WEIGHTS = ["weights", "--host", "--recipe", "r.json"]
@@ -73,6 +82,8 @@ class WeightsCase(StreamCase):
          "ops": ["concat 0"]},
         {"from": "*.experts.*.w", "to": "*.experts",
          "ops": ["perm 1,0", "stack 0"]},
+        {"from": "*.mlp.*.{gate,up}", "to": "*.mlp.gate_up",
+         "ops": ["stack 0", "stack 2", "reshape 3,-1,2", "perm 0,2,1"]},
         {"from": "*.o.weight", "ops": ["perm 1,0"]}]
 
     def model(self, layers=2, rows=6, columns=8):
@@ -90,6 +101,9 @@ class WeightsCase(StreamCase):
                 add("l.%d.%s.weight" % (n, part), "F32", rows, columns)
             for expert in range(11):
                 add("l.%d.experts.%d.w" % (n, expert), "BF16", columns, rows)
+            for expert in range(3):
+                for part in ("gate", "up"):
+                    add("l.%d.mlp.%d.%s" % (n, expert, part), "BF16", rows, 2)
             add("l.%d.norm" % n, "F32", columns)
         add("steps", "I64")
         add("none", "F32", 0, 4)
@@ -107,6 +121,9 @@ class WeightsCase(StreamCase):
                 *(part[p + ".weight"] for p in "qkv"))
             out["l.%d.experts" % n] = stacked(
                 *(turned(part["experts.%d.w" % e]) for e in range(11)))
+            out["l.%d.mlp.gate_up" % n] = interleaved(
+                *([part["mlp.%d.%s" % (e, p)] for e in range(3)]
+                  for p in ("gate", "up")))
         return out
 
     def setUp(self):
@@ -139,7 +156,7 @@ class Members(WeightsCase):
     def test_file(self):
         out = self.ok(*self.WEIGHTS, "in.safetensors", "out.safetensors")
         members, metadata, begins = file_parts(self.read("out.safetensors"))
-        self.assertEqual(out, "10 members, 4.81 kB, in 1 file\n")
+        self.assertEqual(out, "12 members, 5.48 kB, in 1 file\n")
         self.assertEqual(metadata.pop("relayout.made_by:l.0.o.weight"),
                          "[perm 1,0]")
         self.assertEqual(metadata["format"], "pt")
@@ -172,6 +189,36 @@ class Members(WeightsCase):
         self.assertEqual(metadata, {"format": "pt", "by": "hand"})
         self.assertEqual(members["more"], ("U8", (3,), b"abc"))
         self.assertEqual(len(members), len(self.members) + 1)
+
+    def test_short_runs(self):
+        """Elements of several members in turns: in memory, as a whole or in
+        parts, or, where there is too little and a layout, as they come."""
+        draw = random.Random(SEED)
+        most = 512 if "RELAYOUT_TEST_LOW" in os.environ else 1 << 20
+        for experts, rows, columns, *layout in (
+                (3, 6, 4), (9, 4, 4), (2, 40, 9), (1, 300, 2),
+                (3, 6, 4, "layout {0,1,2}"), (2, 40, 9, "layout {0,1,2}")):
+            members = {
+                "mlp.%d.%s" % (e, part): (
+                    "BF16", (rows, columns), draw.randbytes(2 * rows * columns))
+                for e in range(experts) for part in ("gate", "up")}
+            self.write("in.safetensors", file_bytes(members))
+            self.recipe([{"from": "mlp.*.{gate,up}", "to": "out",
+                          "ops": ["stack 0", "stack 2", "reshape %d,-1,%d" %
+                                  (experts, columns), "perm 0,2,1", *layout]}])
+            plan, *_, end = map(json.loads, self.ok(
+                *self.WEIGHTS, "in.safetensors", "out.safetensors",
+                "--json").splitlines())
+            total = 4 * experts * rows * columns
+            is_short = layout and total > most
+            self.assertEqual(plan["write_run_bytes"],
+                             2 if is_short else min(most, total))
+            self.assertEqual(end["smallest_write"] == 2, bool(is_short))
+            self.ok("convert", "out.safetensors::out", "plain.safetensors")
+            plain = file_parts(self.read("plain.safetensors"))[0]
+            self.assertEqual(plain["tensor"], interleaved(
+                *([members["mlp.%d.%s" % (e, part)] for e in range(experts)]
+                  for part in ("gate", "up"))))
 
     def test_layout(self):
         """Twice is once: the layout is in the metadata, and is read there."""

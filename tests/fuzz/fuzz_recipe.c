@@ -33,7 +33,7 @@ static void check_results(const rlo_recipe_results *results) {
     for (int32_t k = 0; k < r->num_members; ++k) {
       FUZZ_CHECK(r->members[k] >= 0 && r->members[k] < COUNT);
     }
-    FUZZ_CHECK(rlo_recipe_results_lower(results, n, &problems) == RLO_OK);
+    FUZZ_CHECK(rlo_recipe_results_lower(results, n, NULL, NULL, &problems) == RLO_OK);
     for (int32_t k = 0; k < rlo_problem_list_count(problems); ++k) {
       FUZZ_CHECK(rlo_problem_list_operand(problems, k) < r->num_members);
     }

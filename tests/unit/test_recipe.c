@@ -60,7 +60,7 @@ static void write_results(const rlo_recipe_results *results, rlo__str *out) {
     for (int32_t k = 0; k < r->num_members; ++k) {
       operands[k] = bytes[r->members[k]];
     }
-    expect_ok(rlo_recipe_results_lower(results, n, &problems));
+    expect_ok(rlo_recipe_results_lower(results, n, NULL, NULL, &problems));
     expect_ok(rlo_problem_list_run_host(problems, operands, made));
     rlo_problem_list_release(problems);
     rlo_shape_format(r->shape, shape, sizeof(shape));
@@ -395,6 +395,27 @@ RLO_TEST(test_recipe__many_rules_take_many_members) {
   rlo__str_deinit(&text);
 }
 
+RLO_TEST(test_recipe__a_box_of_a_result) {
+  rlo_recipe *recipe = NULL;
+  rlo_recipe_results *results = NULL;
+  rlo_problem_list *problems = NULL;
+  const int64_t begin[2] = {0, 1}, end[2] = {2, 3};
+  const void *operands[] = {bytes[0], bytes[1]};
+  uint8_t made[5] = {255, 255, 255, 255, 255};
+  expect_ok(
+      apply("{\"rules\":[{\"from\":\"{a,b}\",\"to\":\"c\",\"ops\":[\"stack 1\",\"reshape 2,4\"]}]}",
+            make_members("a u8[2,2] b u8[2,2]"), &recipe, &results));
+  expect_refusal(rlo_recipe_results_lower(results, 0, begin, NULL, &problems), RLO_INVALID_ARGUMENT,
+                 "a box has no end");
+  expect_ok(rlo_recipe_results_lower(results, 0, begin, end, &problems));
+  expect_ok(rlo_problem_list_run_host(problems, operands, made));
+  const uint8_t expected[5] = {bytes[0][1], bytes[1][0], bytes[0][3], bytes[1][2], 255};
+  ck_assert_mem_eq(made, expected, sizeof(made));
+  rlo_problem_list_release(problems);
+  rlo_recipe_results_release(results);
+  rlo_recipe_release(recipe);
+}
+
 RLO_TEST(test_recipe__results_are_numbered) {
   rlo_recipe *recipe = NULL;
   rlo_recipe_results *results = NULL;
@@ -402,7 +423,7 @@ RLO_TEST(test_recipe__results_are_numbered) {
   expect_ok(apply("{\"rules\":[]}", make_members("a u8[1]"), &recipe, &results));
   ck_assert_ptr_null(rlo_recipe_results_get(results, 1));
   ck_assert_ptr_null(rlo_recipe_results_get(results, -1));
-  expect_refusal(rlo_recipe_results_lower(results, 1, &problems), RLO_OUT_OF_RANGE,
+  expect_refusal(rlo_recipe_results_lower(results, 1, NULL, NULL, &problems), RLO_OUT_OF_RANGE,
                  "result 1 of 1");
   rlo_recipe_results_release(results);
   expect_refusal(rlo_recipe_apply(recipe, members, -1, &results), RLO_INVALID_ARGUMENT,
