@@ -329,6 +329,12 @@ static void pass_over(run *r) {
 
 static int do_part(run *r) {
   const rlo__stream *s = r->stream;
+  if (r->result->stop_signal != 0) {
+    /* It may have come when there was no job left to cancel. */
+    stop_orderly(r);
+    r->result->status = RLO_CANCELLED;
+    return 128 + r->result->stop_signal;
+  }
   RLO__EXIT_TRY(do_jobs(r));
   for (int32_t n = 0; n < s->num_sources; ++n) {
     if (rlo__input_file_check_unchanged(&s->sources[n].file) != RLO__EXIT_OK) {
