@@ -10,14 +10,16 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import threading
 import weakref
+from contextlib import closing
 from ctypes import byref
-from typing import IO, Any, NamedTuple, Protocol, Sequence
+from typing import IO, Any, Callable, NamedTuple, Protocol, Sequence
 
 import numpy as np
 
 from . import _c
-from ._arrays import numpy_type, row_major, type_name
+from ._arrays import Dims, numpy_type, row_major, type_name
 from ._moves import Problem
 from .errors import ArgumentError, DataLoss, Exists, Unsupported
 from .layout import LaidOut, Shape, end_of
@@ -27,17 +29,44 @@ from .service import Service, Storage, size_in_bytes
 _JOURNAL_BYTES = 1 << 30
 
 
+class About(NamedTuple):
+    """What goes with an array from one format to another."""
+
+    names: tuple[str, ...] = ()  # of the dimensions
+    attributes: dict[str, Any] = {}
+    fill: Any = None
+    chunks: Dims = ()
+    codec: dict[str, dict[str, Any]] = {}  # by format, options of `create` that say how it is compressed
+
+
 class Source(NamedTuple):
     """An array that is read."""
 
     storage: Storage
     type: Any = None  # its type in NumPy, where that is none of the library's
+    about: About = About()
+    close: Callable[[], None] = lambda: None  # when it has been read
+
+    def moved(self, perm: Sequence[int] | None, keeps_type: bool) -> Source:
+        """What the result has of this array."""
+        about = self.about
+        if not keeps_type:
+            about = about._replace(fill=None, codec={}, attributes={
+                name: value for name, value in about.attributes.items() if name != "_FillValue"})
+        if perm is not None and sorted(perm) == list(range(len(Shape(self.storage.shape).dims))):
+            about = about._replace(names=tuple(about.names[k] for k in perm if about.names),
+                                   chunks=tuple(about.chunks[k] for k in perm if about.chunks))
+        return self._replace(about=about)
 
 
 class Destination(Protocol):
     """An array that is written: whole, or not at all."""
 
+    shape: str  # with its layout
     storage: Storage
+
+    def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
+        """Says what the job is to know, before it begins."""
 
     def finish(self) -> None:
         """Gives what was written its name."""
@@ -49,13 +78,13 @@ class Destination(Protocol):
 class Format(Protocol):
     """A kind of files."""
 
-    def claims(self, path: str) -> bool:
-        """Tells if a path, which may end in ``::member``, is of this format."""
+    def claims(self, path: Any) -> bool:
+        """Tells if a path, which may end in ``::member``, or an object is of this format."""
 
-    def open(self, path: str, **options: Any) -> Source:
+    def open(self, path: Any, **options: Any) -> Source:
         """The array of a file."""
 
-    def create(self, path: str, shape: Shape, source: Source, **options: Any) -> Destination:
+    def create(self, path: Any, shape: Shape, source: Source, **options: Any) -> Destination:
         """A file to be written. `options` are those of `convert` that it does not know."""
 
 
@@ -75,9 +104,10 @@ def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
     beside it, and the same call with ``resume=True`` goes on there.
 
     Args:
-        source: the path of a `.npy` file, or of bare bytes whose `shape` is given; or an array,
-            or a `Storage`.
-        destination: a path that is written, `.npy` or bare bytes; or an array or a `Storage`.
+        source: the path of a `.npy` file, of another format as ``path::member``, or of bare bytes
+            whose `shape` is given; or an array, one of zarr or h5py, or a `Storage`.
+        destination: a path that is written: `.npy`, Zarr, HDF5, TIFF or bare bytes; or what a
+            source may be. An array has its type and its strides.
         perm: as `transpose` takes it.
         dtype: the type of the result; None: that of the source.
         to: the layout of bare bytes, row-major if None.
@@ -85,6 +115,7 @@ def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
         memory: the budget, such as "2GiB"; a quarter of what is available, at most 16 GiB, if None.
         threads, devices: as for `Service`.
         progress: show a bar by tqdm, where that is installed.
+        options: `chunks`, and what the package takes that writes the destination's format.
 
     >>> import os, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -95,34 +126,63 @@ def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
     (3, 4, 2)
     """
     begin = _open(source, shape, offset)
-    old = Shape(begin.storage.shape)
-    end = end_of(old.dtype if dtype is None else type_name(dtype), old.dims,
-                 row_major(len(old.dims)) if to is None else to, perm)
-    if begin.type is not None and dtype is not None:
-        raise Unsupported(f"elements of {begin.type} have no other type")
-    problem = Problem(old.text, end.text, perm)
-    job_options = _c.JobOptions(host_memory_bytes=size_in_bytes(memory))
-    service = Service(memory=memory, threads=threads, devices=devices)
-    target = _create(destination, end, begin, resume, options)
-    try:
-        if isinstance(target, _Part):
-            target.plan(service, problem.handle, begin.storage, job_options)
-        service._submit(problem.handle, (begin.storage, target.storage), job_options).wait(progress=progress)
-        target.finish()
-    except BaseException:
-        target.abandon()
-        raise
+    with closing(begin):
+        old = Shape(begin.storage.shape)
+        end = end_of(old.dtype if dtype is None else type_name(dtype), old.dims,
+                     row_major(len(old.dims)) if to is None else to, perm)
+        if begin.type is not None and dtype is not None:
+            raise Unsupported(f"elements of {begin.type} have no other type")
+        job_options = _c.JobOptions(host_memory_bytes=size_in_bytes(memory))
+        service = Service(memory=memory, threads=threads, devices=devices)
+        target = _create(destination, end, begin.moved(perm, end.dtype == old.dtype), resume, options)
+        try:
+            problem = Problem(old.text, target.shape, perm)
+            target.prepare(service, problem.handle, begin.storage, job_options)
+            ends = (begin.storage, target.storage)
+            service._submit(problem.handle, ends, job_options).wait(progress=progress)
+            target.finish()
+        except BaseException:
+            target.abandon()
+            raise
+
+
+def is_source(x: Any) -> bool:
+    """Tells if something is a path, a storage, or an object of a format."""
+    return isinstance(x, (str, os.PathLike, Storage)) or any(form.claims(x) for form in FORMATS)
+
+
+def digest_of_source(source: Any, threads: int | None) -> str:
+    """The digest of what `convert` reads, by a job that writes nothing."""
+    total, lock = _c.Digest(), threading.Lock()
+
+    def write(offset: int, view: memoryview) -> None:
+        part = _c.Digest()
+        _c.digest_add(byref(shape), offset, np.frombuffer(view, np.uint8).ctypes.data, len(view),
+                      byref(part))
+        with lock:
+            _c.digest_join(byref(total), byref(part))
+
+    with closing(_open(source, None, 0)) as begin:
+        text, traits = begin.storage.shape, _c.StorageTraits()
+        shape = _c.parsed(text)
+        _c.storage_get_traits(begin.storage._handle, byref(traits))
+        ends = (begin.storage, Storage(text, write=write, granule=traits.granule_bytes))
+        problem = Problem(text, text, None)
+        Service(threads=threads)._submit(problem.handle, ends,
+                                         _c.JobOptions(is_new_destination=True)).wait()
+    _c.digest_finish(byref(shape), byref(total), byref(total))
+    return f"{total.high:016x}{total.low:016x}"
 
 
 def _open(source: Any, shape: Any, offset: int) -> Source:
     if isinstance(source, Storage):
         return Source(source)
-    if not isinstance(source, (str, os.PathLike)):
-        return Source(Storage.of_array(source))
-    path = os.fspath(source)
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else source
     for form in FORMATS:
         if shape is None and form.claims(path):
             return form.open(path)
+    if not isinstance(path, str):
+        return Source(Storage.of_array(source))
     if shape is not None:
         with open(path, "rb") as file:
             return Source(Storage.of_file(file, str(shape), offset=offset))
@@ -139,16 +199,21 @@ def open_npy(path: str) -> Source:
         read = (np.lib.format.read_array_header_1_0 if version == (1, 0)
                 else np.lib.format.read_array_header_2_0)
         dims, is_fortran, dtype = read(file)
-        other = None
-        if dtype.kind in "SUV" and dtype.names is None and dtype.itemsize in (1, 2, 4, 8):
-            other, dtype = dtype, np.dtype(f"u{dtype.itemsize}")
-        elif dtype.kind in "mM":
-            other = dtype
+        is_swapped = not dtype.isnative and dtype.kind not in "SUV"
+        dtype, other = carrier(dtype)
         order = range(len(dims)) if is_fortran else reversed(range(len(dims)))
         text = f"{type_name(dtype)}[{','.join(map(str, dims))}]"
         if dims:
             text += f"{{{','.join(map(str, order))}}}"
-        return Source(file_storage(file, text, file.tell(), not dtype.isnative), other)
+        return Source(file_storage(file, text, file.tell(), is_swapped), other)
+
+
+def carrier(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], Any]:
+    """The type as which elements of a type move, in the machine's order, and that type in NumPy
+    where it is another one."""
+    if dtype.kind in "SUV" and dtype.names is None and dtype.itemsize in (1, 2, 4, 8):
+        return np.dtype(f"u{dtype.itemsize}"), dtype
+    return numpy_type(type_name(dtype)), dtype.newbyteorder("=") if dtype.kind in "mM" else None
 
 
 def file_storage(file: IO[bytes], shape: str, offset: int, is_swapped: bool) -> Storage:
@@ -167,38 +232,43 @@ def file_storage(file: IO[bytes], shape: str, offset: int, is_swapped: bool) -> 
             done += count
         np.frombuffer(view, kind).byteswap(inplace=True)
 
-    def identify() -> int:
-        state = os.fstat(own)
-        return hash((state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns))
-
-    storage = Storage(shape, read=read, identify=identify, granule=kind.itemsize)
+    storage = Storage(shape, read=read, identify=identity(own), granule=kind.itemsize)
     weakref.finalize(storage, os.close, own)
     return storage
 
 
+def identity(descriptor: int) -> Callable[[], int]:
+    """A function whose number is another one when the file has changed."""
+    def identify() -> int:
+        state = os.fstat(descriptor)
+        return hash((state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns))
+    return identify
+
+
 def _create(destination: Any, shape: Shape, source: Source, resume: bool,
             options: dict[str, Any]) -> Destination:
-    if isinstance(destination, (str, os.PathLike)):
-        path = os.fspath(destination)
-        for form in FORMATS:
-            if form.claims(path):
-                return form.create(path, shape, source, resume=resume, **options)
+    path = os.fspath(destination) if isinstance(destination, (str, os.PathLike)) else destination
+    for form in FORMATS:
+        if form.claims(path):
+            return form.create(path, shape, source, resume=resume, **options)
     if options:
         raise TypeError(f"convert has no option {next(iter(options))!r} for this destination")
-    if isinstance(destination, Storage):
-        return _Memory(destination)
-    if isinstance(destination, LaidOut):
-        return _Memory(Storage.of_array(destination.memory, writable=True))
-    if isinstance(destination, (str, os.PathLike)):
-        return _Part(path, shape, source, resume)
-    return _Memory(Storage.of_array(destination, writable=True))
+    if isinstance(path, str):
+        return _File(path, shape, source, resume)
+    if isinstance(path, LaidOut):
+        return InPlace(Storage.of_array(path.memory, writable=True), path.shape.text)
+    return InPlace(path if isinstance(path, Storage) else Storage.of_array(path, writable=True))
 
 
-class _Memory:
+class InPlace:
     """What is written in place."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, shape: str | None = None) -> None:
         self.storage = storage
+        self.shape = shape or storage.shape
+
+    def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
+        pass
 
     def finish(self) -> None:
         pass
@@ -207,62 +277,93 @@ class _Memory:
         pass
 
 
-class _Part:
-    """A file beside the destination, which it replaces when it is whole."""
+class Part:
+    """A file or a folder beside the destination, which it becomes when it is whole.
+
+    Attributes:
+        path: the destination.
+        part: what is written, by this process alone.
+        is_resumed: it holds what an earlier job has written.
+        journal: the path of the job's journal, if `has_journal`.
+    """
+
+    def __init__(self, path: str, *, name: str = "", is_folder: bool = False,
+                 has_journal: bool = False, resume: bool = False) -> None:
+        self.path = path
+        folder, base = os.path.split(os.path.abspath(name or path))
+        self.part = os.path.join(folder, f".{base}.relayout-part")
+        self.journal = os.path.join(folder, f".{base}.relayout-journal")
+        self.has_journal = has_journal
+        flags = os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR | os.O_CREAT
+        if is_folder:
+            os.makedirs(self.part, exist_ok=True)
+        self.lock = os.open(self.part, flags | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self.lock)
+            raise Exists(f"{self.part} is written by another process") from None
+        is_ours = os.fstat(self.lock).st_uid == os.geteuid()
+        self.is_resumed = resume and is_ours and os.path.exists(self.journal)
+        if not self.is_resumed:
+            _remove(self.journal)
+            if is_folder:
+                for name in os.listdir(self.part):
+                    _remove(os.path.join(self.part, name))
+            else:
+                os.ftruncate(self.lock, 0)
+
+    def finish(self) -> None:
+        """Gives it its name."""
+        os.fsync(self.lock)
+        os.rename(self.part, self.path)
+        _remove(self.journal)
+        folder = os.open(os.path.dirname(os.path.abspath(self.path)), os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+        os.close(self.lock)
+
+    def abandon(self) -> None:
+        """Removes it, unless a later call goes on with it."""
+        if not os.path.exists(self.journal):
+            _remove(self.part)
+        os.close(self.lock)
+
+
+class _File:
+    """An `.npy` file, or bare bytes."""
 
     def __init__(self, path: str, shape: Shape, source: Source, resume: bool) -> None:
-        self.path = path
-        folder, name = os.path.split(path)
-        self.part = os.path.join(folder, f".{name}.relayout-part")
-        self.journal = os.path.join(folder, f".{name}.relayout-journal")
-        self.has_journal = resume or shape.physical_bytes >= _JOURNAL_BYTES
+        self.shape = shape.text
+        self.bytes = shape.physical_bytes
         self.head = _npy_head(shape, source.type) if path.endswith(".npy") else b""
-        self.shape = shape
-        self.file = os.fdopen(os.open(self.part, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "r+b")
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self.file.close()
-            raise Exists(f"{self.part} is written by another process") from None
-        is_ours = os.fstat(self.file.fileno()).st_uid == os.geteuid()
-        if not (resume and is_ours and os.path.exists(self.journal)):
-            _remove(self.journal)
-            self.file.truncate(0)
-        self.file.write(self.head)
-        self.file.flush()
+        self.part = Part(path, has_journal=resume or self.bytes >= _JOURNAL_BYTES, resume=resume)
+        os.pwrite(self.part.lock, self.head, 0)
 
-    def plan(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
+    def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
         """Makes the storage, with room for two passes where they are faster."""
-        room = shutil.disk_usage(os.path.dirname(os.path.abspath(self.path))).free
+        room = shutil.disk_usage(os.path.dirname(self.part.part)).free
         traits = _c.StorageTraits()
         _c.storage_get_traits(source._handle, byref(traits))
-        if self.has_journal:
-            job.journal_path = os.fsencode(os.path.abspath(self.journal))
+        if self.part.has_journal:
+            job.journal_path = os.fsencode(self.part.journal)
         job.is_new_destination = True
-        job.scratch_bytes = max(0, room - self.shape.physical_bytes)
-        target = _c.StorageTraits(bytes=self.shape.physical_bytes + job.scratch_bytes)
+        job.scratch_bytes = max(0, room - self.bytes)
+        target = _c.StorageTraits(bytes=self.bytes + job.scratch_bytes)
         estimate = _c.JobEstimate()
         _c.service_estimate(service._handle, problem, byref(traits), byref(target), byref(job),
                             byref(estimate))
         job.scratch_bytes = estimate.scratch_bytes
         job.host_memory_bytes = estimate.budget_bytes
-        self.storage = Storage.of_file(self.file, self.shape.text, offset=len(self.head),
+        self.storage = Storage.of_file(self.part.lock, self.shape, offset=len(self.head),
                                        scratch=estimate.scratch_bytes)
 
     def finish(self) -> None:
-        self.file.truncate(len(self.head) + self.shape.physical_bytes)
-        os.fsync(self.file.fileno())
-        os.replace(self.part, self.path)
-        _remove(self.journal)
-        folder = os.open(os.path.dirname(os.path.abspath(self.path)), os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
-        self.file.close()
+        os.ftruncate(self.part.lock, len(self.head) + self.bytes)
+        self.part.finish()
 
     def abandon(self) -> None:
-        if not os.path.exists(self.journal):
-            _remove(self.part)
-        self.file.close()
+        self.part.abandon()
 
 
 def _npy_head(shape: Shape, kind: Any) -> bytes:
@@ -280,4 +381,5 @@ def _remove(path: str) -> None:
         os.remove(path)
     except FileNotFoundError:
         pass
-
+    except IsADirectoryError:
+        shutil.rmtree(path)

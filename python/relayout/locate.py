@@ -213,8 +213,8 @@ _FINDERS: dict[tuple[str, ...], Callable[[str, str], Located]] = {
 class _LocatedFiles:
     """The files that `locate` knows, as sources of `convert`: ``path`` or ``path::member``."""
 
-    def claims(self, path: str) -> bool:
-        return path.partition("::")[0].lower().endswith(sum(_FINDERS, ()))
+    def claims(self, path: Any) -> bool:
+        return isinstance(path, str) and path.partition("::")[0].lower().endswith(sum(_FINDERS, ()))
 
     def open(self, path: str, **options: Any) -> Source:
         name, _, member = path.partition("::")

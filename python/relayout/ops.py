@@ -172,9 +172,15 @@ def digest(x: Any, *, threads: int | None = None) -> str:
     """128 bits, as 32 hexadecimal digits, that depend on type, dims and elements of an array and
     not on its layout. `relayout digest` prints the same of a file. It is no cryptography.
 
+    Args:
+        x: an array, or what `convert` reads: the path of a file, which is read in pieces.
+
     >>> digest(np.arange(6).reshape(2, 3)) == digest(np.asfortranarray(np.arange(6).reshape(2, 3)))
     True
     """
+    from .files import digest_of_source, is_source
+    if is_source(x):
+        return digest_of_source(x, threads)
     if isinstance(x, np.ndarray) and not x.dtype.isnative:
         x = x.astype(x.dtype.newbyteorder("="))
     array = take(x)

@@ -64,6 +64,11 @@ class Convert(unittest.TestCase):
         out = np.empty((50, 30, 40), "f4")
         rl.convert("a.npy", out, perm=(2, 0, 1))
         np.testing.assert_array_equal(out, A.transpose(2, 0, 1))
+        wide = np.zeros((50, 60, 40))[:, ::2]
+        rl.convert("a.npy", wide, perm=(2, 0, 1))
+        np.testing.assert_array_equal(wide, out)
+        self.assertEqual({rl.digest(each) for each in ("a.npy", A, np.asfortranarray(A))},
+                         {rl.digest(A)})
         rl.convert(out, "c.npy", perm=(1, 2, 0))
         np.testing.assert_array_equal(np.load("c.npy"), A)
 
