@@ -18,6 +18,7 @@ from . import _c
 from .errors import (ArgumentError, BuildError, Cancelled, DataLoss, DeviceError, Error, Exists,
                      InternalError, IOFailure, NotFound, OutOfMemory, Overflow, ParseError,
                      RangeError, Unsupported)
+from . import ends as _ends
 from .files import convert
 from .layout import Explanation, LaidOut, Layout, Shape, explain, relayout, show
 from .locate import Located, locate

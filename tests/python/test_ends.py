@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chunked arrays: what the packages that own the formats wrote is read, and what is written is
+read back by them. Every chunk is decoded and encoded once."""
+
+import collections
+import glob
+import importlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import relayout as rl
+
+A = np.random.default_rng(2).integers(0, 999, (50, 72, 33)).astype("f4")
+
+
+def package(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise unittest.SkipTest("%s is not installed" % name) from None
+
+
+class Folder(unittest.TestCase):
+    needs = ()
+
+    def setUp(self):
+        for name in self.needs:
+            setattr(self, name, package(name))
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
+
+class Zarr(Folder):
+    needs = ("zarr",)
+
+    def counted(self):
+        """A store that counts the chunks that are read and written."""
+        counts = collections.Counter()
+
+        class Store(self.zarr.storage.MemoryStore):
+            async def get(self, key, *arguments, **options):
+                counts["read", key] += 1
+                return await super().get(key, *arguments, **options)
+
+            async def set(self, key, value, **options):
+                counts["written", key] += 1
+                await super().set(key, value, **options)
+        return Store(), counts
+
+    def array(self, dims, chunks, **options):
+        store, counts = self.counted()
+        array = self.zarr.create_array(store, shape=dims, chunks=chunks, **options)
+        return array, counts
+
+    def chunks_of(self, counts):
+        return {key: count for key, count in counts.items()
+                if not key[1].endswith((".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json"))}
+
+    def test_grids(self):
+        """Grids that do not divide each other, of every version, within a budget that has room
+        for each chunk once."""
+        for dims, chunks, others, perm, options in (
+                ((50, 72, 33), (1, 72, 33), (16, 16, 50), (1, 2, 0), {"dtype": "f4"}),
+                ((100, 100), (13, 13), (9, 8), (0, 1), {"dtype": "i2", "zarr_format": 2}),
+                ((50, 64, 30), (7, 64, 10), (30, 11, 20), (2, 0, 1), {"dtype": ">f8"}),
+                ((40, 60), (10, 12), (25, 33), (1, 0), {"dtype": "M8[s]", "zarr_format": 2}),
+                ((40, 60), (10, 12), (25, 33), (1, 0), {"dtype": "c8", "compressors": None}),
+                ((17,), (5,), (40,), (0,), {"dtype": "bool"}),
+                ((0, 4), (1, 2), (2, 1), (1, 0), {"dtype": "f4"}),
+                ((), (), (), (), {"dtype": "f4"})):
+            with self.subTest(dims=dims, options=options):
+                data = np.random.default_rng(1).integers(0, 2000, dims).astype(options["dtype"])
+                source, read = self.array(dims, chunks, **options)
+                source[...] = data
+                target, written = self.array([dims[k] for k in perm], others,
+                                             **{**options, "dtype": data.dtype.newbyteorder("=")})
+                read.clear(), written.clear()
+                rl.convert(source, target, perm=perm, memory="64MiB")
+                num_read = np.prod([-(-n // c) for n, c in zip(dims, chunks)])
+                num_written = np.prod([-(-dims[k] // c) for k, c in zip(perm, others)])
+                for counts, kind, number in ((read, "read", num_read),
+                                             (written, "written", num_written)):
+                    chunk_counts = self.chunks_of(counts)
+                    self.assertEqual(set(chunk_counts.values()), {1} if number else set())
+                    self.assertEqual({name for name, _ in chunk_counts}, {kind} if number else set())
+                    self.assertEqual(len(chunk_counts), number)
+                np.testing.assert_array_equal(target[...], data.transpose(perm))
+
+    def test_random_grids(self):
+        pick = random.Random(4)
+        for _ in range(12):
+            dims = [pick.randint(1, 40) for _ in range(pick.randint(1, 3))]
+            perm = pick.sample(range(len(dims)), len(dims))
+            chunks, others = ([pick.randint(1, 50) for _ in dims] for _ in range(2))
+            data = np.arange(np.prod(dims), dtype="i4").reshape(dims)
+            source, _ = self.array(dims, chunks, dtype="i4")
+            source[...] = data
+            rl.convert(source, "out.zarr", perm=perm, chunks=others, memory="16MiB")
+            found = self.zarr.open_array("out.zarr", mode="r")
+            np.testing.assert_array_equal(found[...], data.transpose(perm))
+            self.assertEqual(found.chunks, tuple(others))
+            rl.convert("out.zarr", "out.npy", dtype="f8")
+            np.testing.assert_array_equal(np.load("out.npy"), data.transpose(perm))
+            self.assertEqual(sorted(os.listdir(".")), ["out.npy", "out.zarr"])
+            shutil.rmtree("out.zarr")
+
+    def test_shards_and_what_travels(self):
+        np.save("a.npy", A)
+        codec = self.zarr.codecs.GzipCodec(level=5)
+        rl.convert("a.npy", "a.zarr", chunks=(25, 36, 11), shards=(50, 72, 11), compressors=[codec],
+                   fill_value=7, dimension_names=("t", "y", "x"), attributes={"units": "K"})
+        rl.convert("a.zarr", "g.zarr::/era/t2m", perm=(1, 2, 0))
+        rl.convert("a.zarr", "g.zarr::d2m", perm=(1, 2, 0), dtype="f8", zarr_format=3)
+        group = self.zarr.open_group("g.zarr", mode="r")
+        found = group["era/t2m"]
+        np.testing.assert_array_equal(found[...], A.transpose(1, 2, 0))
+        np.testing.assert_array_equal(group["d2m"][...], A.transpose(1, 2, 0))
+        self.assertEqual((found.chunks, found.fill_value), ((36, 11, 25), 7))
+        self.assertEqual((found.metadata.dimension_names, dict(found.attrs)),
+                         (("y", "x", "t"), {"units": "K"}))
+        self.assertEqual(found.compressors, (codec,))
+        self.assertEqual(rl.digest("a.zarr"), rl.digest(A))
+        for target, kind in (("a.zarr", rl.Exists), ("g.zarr::era", rl.Exists)):
+            with self.assertRaises(kind):
+                rl.convert("a.npy", target)
+        for source, kind in (("none.zarr", rl.NotFound), ("g.zarr::none", rl.NotFound)):
+            with self.assertRaises(kind):
+                rl.convert(source, "b.npy")
+        with self.assertRaises(TypeError):
+            rl.convert("a.npy", "b.zarr", chunk=(1, 2, 3))
+        with self.assertRaises(rl.ArgumentError):
+            rl.convert("a.npy", "b.zarr", to="{0,1,2}")
+        self.assertEqual(sorted(os.listdir(".")), ["a.npy", "a.zarr", "g.zarr"])
+
+    def test_failure(self):
+        source, counts = self.array(A.shape, (10, 10, 10), dtype="f4")
+        source[...] = A
+        failing = mock.patch.object(type(source.store), "get", side_effect=OSError("the net is gone"))
+        with failing, self.assertRaisesRegex(rl.IOFailure, "the net is gone"):
+            rl.convert(source, "b.zarr")
+        self.assertEqual(os.listdir("."), [])
+
+    def test_interrupted_and_resumed(self):
+        data = np.arange(1000 * 2000, dtype="f4").reshape(1000, 2000)
+        np.save("a.npy", data)
+        script = ("import relayout as rl, time\n"
+                  "from relayout import ends\n"
+                  "real, count = ends.chunked, []\n"
+                  "def slow(*a, write=None, **o):\n"
+                  "    def late(*b): time.sleep(len(count) > 60); count.append(1); write(*b)\n"
+                  "    return real(*a, write=late, **o)\n"
+                  "ends.chunked = slow\n"
+                  "print('ready', flush=True)\n"
+                  "rl.convert('a.npy', 'b.zarr', perm=(1, 0), chunks=(100, 100), memory='1MiB', "
+                  "resume=True, threads=1)")
+        child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        child.stdout.readline()
+        limit = time.monotonic() + 60
+        while len(glob.glob(".b.zarr.relayout-part/c/*/*")) < 60 and time.monotonic() < limit:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        _, text = child.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", text)
+        self.assertEqual(sorted(os.listdir(".")),
+                         [".b.zarr.relayout-journal", ".b.zarr.relayout-part", "a.npy"])
+        writes = []
+        real = self.zarr.Array.__setitem__
+        with mock.patch.object(self.zarr.Array, "__setitem__",
+                               lambda *a: (writes.append(1), real(*a))):
+            rl.convert("a.npy", "b.zarr", perm=(1, 0), chunks=(100, 100), memory="1MiB", resume=True)
+        self.assertTrue(0 < len(writes) < 200, len(writes))
+        np.testing.assert_array_equal(self.zarr.open_array("b.zarr", mode="r")[...], data.T)
+        self.assertEqual(sorted(os.listdir(".")), ["a.npy", "b.zarr"])
+
+
+class Hdf5(Folder):
+    needs = ("h5py",)
+
+    def test_chunks(self):
+        """Once each, past HDF5 where the filters are its plain ones."""
+        from relayout import ends
+        for options in ({}, {"compression": "gzip", "shuffle": True}, {"compression": "lzf"},
+                        {"scaleoffset": 0}, {"compression": "gzip", "fletcher32": True}):
+            for dtype in ("i2", ">i4", "u1"):
+                data = A.astype("i2").astype(dtype)
+                with self.subTest(options=options, dtype=dtype), \
+                        self.h5py.File("a.h5", "w") as file:
+                    file.create_dataset("g/a", data=data, chunks=(7, 20, 9), **options)
+                with mock.patch.object(ends._Filters, "decode", autospec=True,
+                                       side_effect=ends._Filters.decode) as decode, \
+                        mock.patch.object(ends._Filters, "encode", autospec=True,
+                                          side_effect=ends._Filters.encode) as encode:
+                    rl.convert("a.h5::g/a", "b.h5::x/b", perm=(2, 0, 1), chunks=(16, 50, 10),
+                               memory="64MiB", **options)
+                is_plain = not set(options) - {"compression", "shuffle"} and \
+                    options.get("compression") != "lzf"
+                self.assertEqual((decode.call_count, encode.call_count),
+                                 (8 * 4 * 4, 3 * 1 * 8) if is_plain else (0, 0))
+                with self.h5py.File("b.h5") as file:
+                    np.testing.assert_array_equal(file["x/b"][...], data.transpose(2, 0, 1))
+                    self.assertEqual(file["x/b"].chunks, (16, 50, 10))
+                os.remove("b.h5")
+
+    def test_chunks_that_were_never_written(self):
+        with self.h5py.File("a.h5", "w") as file:
+            data = file.create_dataset("a", (40, 50), "f4", chunks=(16, 16), maxshape=(None, 50),
+                                       fillvalue=3, compression="gzip")
+            data[20:30, 20:30] = 8
+        rl.convert("a.h5::a", "a.npy", perm=(1, 0))
+        expected = np.full((50, 40), 3, "f4")
+        expected[20:30, 20:30] = 8
+        np.testing.assert_array_equal(np.load("a.npy"), expected)
+
+    def test_objects_and_refusals(self):
+        with self.h5py.File("a.h5", "w") as file:
+            a = file.create_dataset("a", data=A, chunks=(7, 20, 9), compression="gzip")
+            file["texts"] = ["a", "b"]
+            file["plain"] = A
+            b = file.create_dataset("b", (33, 50, 72), "f8", chunks=(9, 9, 9), shuffle=True)
+            file.flush()
+            rl.convert(a, b, perm=(2, 0, 1))
+            np.testing.assert_array_equal(b[...], A.transpose(2, 0, 1))
+        np.save("a.npy", A)
+        self.assertEqual({rl.digest(each) for each in (A, "a.npy", "a.h5::a", "a.h5::plain")},
+                         {rl.digest(A)})
+        for source, target, kind, words in (
+                ("a.h5::none", "b.npy", rl.NotFound, "it has a, b"),
+                ("a.h5", "b.npy", rl.NotFound, "it has a, b"),
+                ("a.h5::texts", "b.npy", rl.Unsupported, ""),
+                ("a.npy", "a.h5::c", rl.Exists, "not replaced"),
+                ("a.npy", "b.h5", rl.ArgumentError, "b.h5::NAME")):
+            with self.subTest(source=source, target=target), self.assertRaisesRegex(kind, words):
+                rl.convert(source, target)
+        self.assertEqual(sorted(os.listdir(".")), ["a.h5", "a.npy"])
+
+
+class Between(Folder):
+    needs = ("zarr", "h5py", "xarray", "netCDF4")
+
+    def test_netcdf_to_zarr_and_back(self):
+        """As xarray sees them: values, names, attributes, missing values."""
+        data = A.copy()
+        data[3, 4] = np.nan
+        array = self.xarray.DataArray(data, dims=("time", "lat", "lon"), name="t2m",
+                                      attrs={"units": "K", "levels": [1, 2]})
+        array.to_netcdf("a.nc", encoding={"t2m": {
+            "zlib": True, "shuffle": True, "chunksizes": (7, 20, 9), "_FillValue": -999.0}})
+        for number in (2, 3):
+            store = f"a{number}.zarr"
+            rl.convert("a.nc::/t2m", store + "::/t2m", perm=(1, 2, 0), chunks=(16, 16, 50),
+                       memory="8MiB", zarr_format=number)
+            with self.xarray.open_zarr(store, consolidated=False) as found:
+                self.xarray.testing.assert_identical(
+                    found["t2m"].load(), array.transpose("lat", "lon", "time"))
+            rl.convert(store + "::t2m", f"b{number}.nc::t2m", perm=(2, 0, 1), compression="gzip")
+            with self.xarray.open_dataset(f"b{number}.nc", engine="netcdf4") as found:
+                np.testing.assert_array_equal(found["t2m"], data)
+                self.assertEqual((found["t2m"].dims, found["t2m"].attrs["units"]), (array.dims, "K"))
+        with self.netCDF4.Dataset("b3.nc") as file:
+            self.assertEqual(float(file["t2m"]._FillValue), -999)
+        self.assertEqual(rl.digest("a.nc::t2m"), rl.digest("b3.nc::t2m"))
+
+
+class Tiff(Folder):
+    needs = ("tifffile", "zarr")
+
+    def test_series(self):
+        for name, options in (("pages.tif", {}), ("tiles.tif", {"tile": (32, 16)}),
+                              ("big.tif", {"byteorder": ">"}), ("one.ome.tif", {})):
+            with self.subTest(name=name):
+                self.tifffile.imwrite(name, A, compression="zlib", metadata={"axes": "ZYX"}, **options)
+                rl.convert(name, "out.tif", perm=(1, 0, 2), memory="64MiB")
+                np.testing.assert_array_equal(self.tifffile.imread("out.tif"), A.transpose(1, 0, 2))
+                with self.tifffile.TiffFile("out.tif") as file:
+                    self.assertEqual(file.series[0].axes, "YZX")
+                rl.convert("out.tif", "back.npy", perm=(1, 0, 2))
+                np.testing.assert_array_equal(np.load("back.npy"), A)
+        with self.assertRaises(rl.NotFound):
+            rl.convert("pages.tif::9", "x.npy")
+
+
+if __name__ == "__main__":
+    unittest.main()
