@@ -124,6 +124,7 @@ class _Whole(_Existing):
             part.abandon()
             raise
         super().__init__(storage)
+        self.scratch_folder = os.path.dirname(part.part)
 
     def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
         super().prepare(service, problem, source, job)
@@ -347,7 +348,8 @@ class _Hdf5:
             raise ArgumentError(f"{path} does not name a dataset: {path}::NAME")
         if os.path.exists(name):
             raise Exists(f"{name} exists; what may have several arrays is not replaced")
-        options = {**source.about.codec.get("hdf5", {}), **options}
+        if "compression" not in options:
+            options = {**source.about.codec.get("hdf5", {}), **options}
         options.setdefault("fillvalue", source.about.fill)
         part = Part(name)
 

@@ -139,11 +139,44 @@ def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
             problem = Problem(old.text, target.shape, perm)
             target.prepare(service, problem.handle, begin.storage, job_options)
             ends = (begin.storage, target.storage)
+            folder = getattr(target, "scratch_folder", "")
+            if (folder and not job_options.journal_path
+                    and shutil.disk_usage(folder).free > begin.storage.bytes + target.storage.bytes
+                    and _reads_again(service, problem.handle, ends, job_options)):
+                ends = (_decoded(service, begin.storage, folder, progress), target.storage)
+                problem = Problem(ends[0].shape, target.shape, perm)
             service._submit(problem.handle, ends, job_options).wait(progress=progress)
             target.finish()
         except BaseException:
             target.abandon()
             raise
+
+
+def _traits(storage: Storage) -> _c.StorageTraits:
+    traits = _c.StorageTraits()
+    _c.storage_get_traits(storage._handle, byref(traits))
+    return traits
+
+
+def _reads_again(service: Service, problem: int, ends: Sequence[Storage], job: _c.JobOptions) -> bool:
+    """Tells if a job would decode the chunks of its source more than twice."""
+    traits, estimate = [_traits(end) for end in ends], _c.JobEstimate()
+    _c.service_estimate(service._handle, problem, byref(traits[0]), byref(traits[1]), byref(job),
+                        byref(estimate))
+    return bool(traits[0].granule_bytes > 1 and estimate.bytes_read > 2 * traits[0].bytes)
+
+
+def _decoded(service: Service, source: Storage, folder: str, progress: bool) -> Storage:
+    """The source's elements in a file without a name."""
+    import tempfile
+    shape = Shape(source.shape)
+    text = f"{shape.dtype}[{','.join(map(str, shape.dims))}]"
+    with tempfile.TemporaryFile(dir=folder) as file:
+        plain = Storage.of_file(file, text)
+        problem = Problem(source.shape, text, None)
+        service._submit(problem.handle, (source, plain),
+                        _c.JobOptions(is_new_destination=True)).wait(progress=progress)
+        return plain
 
 
 def is_source(x: Any) -> bool:
@@ -163,10 +196,9 @@ def digest_of_source(source: Any, threads: int | None) -> str:
             _c.digest_join(byref(total), byref(part))
 
     with closing(_open(source, None, 0)) as begin:
-        text, traits = begin.storage.shape, _c.StorageTraits()
+        text = begin.storage.shape
         shape = _c.parsed(text)
-        _c.storage_get_traits(begin.storage._handle, byref(traits))
-        ends = (begin.storage, Storage(text, write=write, granule=traits.granule_bytes))
+        ends = (begin.storage, Storage(text, write=write, granule=_traits(begin.storage).granule_bytes))
         problem = Problem(text, text, None)
         Service(threads=threads)._submit(problem.handle, ends,
                                          _c.JobOptions(is_new_destination=True)).wait()
@@ -343,8 +375,7 @@ class _File:
     def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
         """Makes the storage, with room for two passes where they are faster."""
         room = shutil.disk_usage(os.path.dirname(self.part.part)).free
-        traits = _c.StorageTraits()
-        _c.storage_get_traits(source._handle, byref(traits))
+        traits = _traits(source)
         if self.part.has_journal:
             job.journal_path = os.fsencode(self.part.journal)
         job.is_new_destination = True

@@ -214,6 +214,21 @@ class Hdf5(Folder):
                     self.assertEqual(file["x/b"].chunks, (16, 50, 10))
                 os.remove("b.h5")
 
+    def test_little_memory(self):
+        """Chunks that a job would decode again and again are decoded once, into a file."""
+        from relayout import ends
+        data = np.arange(64 * 200 * 120, dtype="f4").reshape(64, 200, 120)
+        with self.h5py.File("a.h5", "w") as file:
+            file.create_dataset("a", data=data, chunks=(1, 200, 120), compression="gzip")
+        with mock.patch.object(ends._Filters, "decode", autospec=True,
+                               side_effect=ends._Filters.decode) as decode:
+            rl.convert("a.h5::a", "b.h5::a", perm=(1, 2, 0), chunks=(16, 16, 64), memory="1MiB",
+                       compression="lzf")
+        self.assertEqual(decode.call_count, 64)
+        with self.h5py.File("b.h5") as file:
+            np.testing.assert_array_equal(file["a"][...], data.transpose(1, 2, 0))
+        self.assertEqual(sorted(os.listdir(".")), ["a.h5", "b.h5"])
+
     def test_chunks_that_were_never_written(self):
         with self.h5py.File("a.h5", "w") as file:
             data = file.create_dataset("a", (40, 50), "f4", chunks=(16, 16), maxshape=(None, 50),
