@@ -161,7 +161,7 @@ static rlo_status add_members(rlo_safetensors_plan *plan, int32_t f, json_t *hea
 /* Writes the length and the header of a file, with spaces up to where its members
  * begin. Sorted: equal members and metadata have equal headers. */
 static rlo_status make_head(planned_file *file, const json_t *header) {
-  const size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT | JSON_SORT_KEYS);
+  const size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
   const int64_t end = RLO__LENGTH_BYTES + (int64_t)length;
   const int64_t bytes = rlo__ceil_div(end, file->alignment) * file->alignment;
   const int64_t told = bytes - RLO__LENGTH_BYTES;
@@ -176,7 +176,10 @@ static rlo_status make_head(planned_file *file, const json_t *header) {
   /* The host is little-endian: base/version.c. */
   memcpy(file->head, &told, RLO__LENGTH_BYTES);
   memset(file->head + RLO__LENGTH_BYTES, ' ', (size_t)told);
-  (void)json_dumpb(header, file->head + RLO__LENGTH_BYTES, length, JSON_COMPACT | JSON_SORT_KEYS);
+  if (json_dumpb(header, file->head + RLO__LENGTH_BYTES, length, JSON_COMPACT | JSON_SORT_KEYS) !=
+      length) {
+    return rlo__safetensors_fail_json(file->name);
+  }
   file->file.head = file->head;
   file->file.head_bytes = bytes;
   return rlo__add(bytes, file->file.bytes, &file->file.bytes)
