@@ -60,6 +60,8 @@ OTHERWISE = {
     for kind in ("f64", "f64s", "i64", "i64s", "map", "shape", "shapes",
                  "string", "strings")
 }
+OTHERWISE["recipe_results_lower.begin"] = ("RLO_INVALID_ARGUMENT", "a box has no begin")
+OTHERWISE["recipe_results_lower.end"] = ("RLO_INVALID_ARGUMENT", "a box has no end")
 OTHERWISE["error_set.format"] = ("RLO_CANCELLED", "")
 OTHERWISE["source_kernel_run.payload"] = ("RLO_INVALID_ARGUMENT",
                                           "'payload' is NULL")
