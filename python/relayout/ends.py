@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Sequence
 import numpy as np
 
 from . import _c
-from ._arrays import Dims, row_major, type_name
+from ._arrays import Dims, numpy_type, row_major, type_name
 from .errors import ArgumentError, Exists, NotFound, Unsupported
 from .files import FORMATS, About, Destination, InPlace, Part, Source, carrier, identity
 from .layout import Shape
@@ -99,9 +99,8 @@ def _plain(value: Any) -> Any:
 
 def _created(shape: Shape, source: Source) -> tuple[Dims, np.dtype[Any]]:
     """Dims and type of an array that is created; its chunks are its layout."""
-    if shape.text != f"{shape.text.partition('{')[0]}{row_major(len(shape.dims)) if shape.dims else ''}":
+    if shape.dims and str(shape.layout) != row_major(len(shape.dims)):
         raise ArgumentError(f"{shape}: an array in chunks has no other layout; `chunks` says theirs")
-    from ._arrays import numpy_type
     return shape.dims, np.dtype(source.type or numpy_type(shape.dtype))
 
 
@@ -378,8 +377,8 @@ class _Hdf5:
                 part = whole
             raw = filters.encode(np.ascontiguousarray(part, filters.dtype))
             data.id.write_direct_chunk(tuple(each.start for each in region), raw)
-        return chunked(data.shape, data.chunks or data.shape, data.dtype,
-                       read=data.__getitem__, write=write)
+        rows = (1, *data.shape[1:])[:data.ndim]
+        return chunked(data.shape, data.chunks or rows, data.dtype, read=data.__getitem__, write=write)
 
 
 def _name_dimensions(data: Any, names: Sequence[str]) -> None:

@@ -131,6 +131,8 @@ class Zarr(Folder):
         self.assertEqual((found.metadata.dimension_names, dict(found.attrs)),
                          (("y", "x", "t"), {"units": "K"}))
         self.assertEqual(found.compressors, (codec,))
+        other = group["d2m"]  # of another type
+        self.assertEqual((other.fill_value, other.compressors == (codec,)), (0, False))
         self.assertEqual(rl.digest("a.zarr"), rl.digest(A))
         for target, kind in (("a.zarr", rl.Exists), ("g.zarr::era", rl.Exists)):
             with self.assertRaises(kind):
@@ -248,6 +250,15 @@ class Hdf5(Folder):
             file.flush()
             rl.convert(a, b, perm=(2, 0, 1))
             np.testing.assert_array_equal(b[...], A.transpose(2, 0, 1))
+            rows = file.create_dataset("rows", (72, 33, 50), "f4")
+            rl.convert(a, rows, perm=(1, 2, 0), memory="2MiB")
+            np.testing.assert_array_equal(rows[...], A.transpose(1, 2, 0))
+        rl.convert("a.h5::a", "c.h5::c", maxshape=(None, None, None), fillvalue=7)
+        with self.h5py.File("c.h5", "r+") as file:
+            file["c"].resize((51, 72, 34))  # into the padding
+            np.testing.assert_array_equal(file["c"][...], np.pad(A, ((0, 1), (0, 0), (0, 1)),
+                                                                 constant_values=7))
+        os.remove("c.h5")
         np.save("a.npy", A)
         self.assertEqual({rl.digest(each) for each in (A, "a.npy", "a.h5::a", "a.h5::plain")},
                          {rl.digest(A)})
