@@ -70,6 +70,12 @@ typedef void (*rlo__host_streams_fn)(uint8_t *dst, const uint8_t *src, const int
 /** Bytes of the masks for so many streams. */
 #define RLO__HOST_MASK_BYTES(streams) ((streams) * (streams)*16)
 
+/** A conversion: host/cast.h. */
+typedef struct rlo__host_cast rlo__host_cast;
+
+/** One of its steps: converts RLO__HOST_CAST_BLOCK values. */
+typedef void (*rlo__host_row_fn)(const rlo__host_cast *cast, void *dst, const void *src);
+
 typedef struct rlo__host_kernels {
   /** Widest vector, in bytes. */
   int32_t vector_bytes;
@@ -84,6 +90,8 @@ typedef struct rlo__host_kernels {
   rlo__host_grains_fn grains_past_caches;
   /** NULL where there is no instruction for it. */
   rlo__host_streams_fn split, join;
+  /** Those of RLO__HOST_ROWS. */
+  const rlo__host_row_fn *cast_rows;
   /** Orders the non-temporal stores of this thread before what it stores
    *  next. */
   void (*fence)(void);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/threshold.h"
-#include "host/kernels.h"
-
+#include <math.h>
 #include <string.h>
+
+#include "base/threshold.h"
+#include "host/cast.h"
+#include "host/kernels.h"
 
 /* Kernels in portable C, of vectors of 16 bytes, and the choice between them
  * and those of the processor. */
@@ -40,6 +42,10 @@ static inline vector interleave(vector a, vector b, int first, int unit) {
 #define HIGH(a, b)            interleave(a, b, 8, UNIT)
 #include "host/kernels_body.h"
 
+#define ROWS rlo__host_rows_portable
+#define TARGET
+#include "host/cast_body.h"
+
 static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
   memcpy(dst, src, bytes);
 }
@@ -64,6 +70,7 @@ static const rlo__host_kernels portable = {
     .few_rows = GROUPS(few_rows),
     .copy_past_caches = copy,
     .grains_past_caches = grains,
+    .cast_rows = rlo__host_rows_portable,
     .fence = no_fence,
 };
 

@@ -4,7 +4,10 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
+#include <math.h>
 #include <string.h>
+
+#include "host/cast.h"
 
 /* Pointers to vectors are not aligned where the intrinsic does not ask for
  * it. */
@@ -45,6 +48,10 @@
 #define LOW(a, b)    UNPACK(_mm256_unpacklo_epi)(a, b)
 #define HIGH(a, b)   UNPACK(_mm256_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
+
+#define ROWS   rlo__host_rows_avx2
+#define TARGET __attribute__((target("avx2")))
+#include "host/cast_body.h"
 
 /* ----------------------------------------------------------------- 64 bytes */
 
@@ -183,19 +190,19 @@ DEFINE_STREAMS(join, false)
 
 #define GROUPS(kind, isa) \
   { kind##_##isa##_1, kind##_##isa##_2, kind##_##isa##_4, kind##_##isa##_8, kind##_##isa##_16 }
-#define KERNELS(isa, bytes, split_or_null, join_or_null)                              \
+#define KERNELS(isa, bytes, split_or_null, join_or_null, rows)                        \
   {                                                                                   \
     .vector_bytes = bytes, .line_rows = GROUPS(line_rows, isa),                       \
     .line_rows_past_caches = GROUPS(line_rows_past_caches, isa),                      \
     .few_rows = GROUPS(few_rows, sse2), .copy_past_caches = copy_##isa,               \
     .grains_past_caches = grains_##isa, .split = split_or_null, .join = join_or_null, \
-    .fence = fence                                                                    \
+    .cast_rows = rows, .fence = fence                                                 \
   }
 
-static const rlo__host_kernels sse2 = KERNELS(sse2, 16, NULL, NULL);
-static const rlo__host_kernels ssse3 = KERNELS(sse2, 16, split, join);
-static const rlo__host_kernels avx2 = KERNELS(avx2, 32, split, join);
-static const rlo__host_kernels avx512 = KERNELS(avx512, 64, split, join);
+static const rlo__host_kernels sse2 = KERNELS(sse2, 16, NULL, NULL, rlo__host_rows_portable);
+static const rlo__host_kernels ssse3 = KERNELS(sse2, 16, split, join, rlo__host_rows_portable);
+static const rlo__host_kernels avx2 = KERNELS(avx2, 32, split, join, rlo__host_rows_avx2);
+static const rlo__host_kernels avx512 = KERNELS(avx512, 64, split, join, rlo__host_rows_avx2);
 
 const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes) {
   if (max_vector_bytes >= 64 && __builtin_cpu_supports("avx512f") &&

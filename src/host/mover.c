@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/mover.h"
 
+#include <fenv.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -8,6 +9,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "base/threshold.h"
+#include "host/cast.h"
 #include "host/nest.h"
 #include "host/peel.h"
 #include "ir/form.h"
@@ -49,6 +51,9 @@ typedef struct part {
 struct rlo__host_mover {
   const rlo__host_kernels *kernels;
   bool is_past_caches;
+  /** True if the nests convert with `cast`. */
+  bool has_cast;
+  rlo__host_cast cast;
   part *parts;
   size_t num_parts, capacity;
   double work;
@@ -219,7 +224,8 @@ static rlo_status take_part(void *payload, const rlo_problem *problem, bool is_p
     return add_slices(mover, problem, false);
   }
   part added = {.is_nest = true};
-  rlo__host_nest_make(problem, mover->kernels, mover->is_past_caches, &added.nest);
+  rlo__host_nest_make(problem, mover->kernels, mover->has_cast ? &mover->cast : NULL,
+                      mover->is_past_caches, &added.nest);
   added.work = (double)added.nest.written_bytes + (double)added.nest.num_turns * (double)TURN_BYTES;
   return add_part(mover, &added);
 }
@@ -248,7 +254,8 @@ static rlo_status prepare(rlo__host_mover *mover, rlo_problem *work) {
   if (rlo_problem_is_empty(work)) {
     return RLO_OK;
   }
-  if (work->update == RLO_UPDATE_STORE && work->unit_bits % 8 == 0) {
+  mover->has_cast = rlo__host_cast_make(work, mover->kernels, &mover->cast);
+  if (mover->has_cast || (work->update == RLO_UPDATE_STORE && work->unit_bits % 8 == 0)) {
     return rlo__host_peel(work, take_part, mover);
   }
   return take_part(mover, work, false);
@@ -350,6 +357,12 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
   }
   rlo__host_workspace *workspace = NULL;
   rlo_status status = RLO_OK;
+  /* The caller may round otherwise, or flush denormals. */
+  fenv_t mode;
+  if (mover->has_cast) {
+    fegetenv(&mode);
+    fesetenv(FE_DFL_ENV);
+  }
   for (size_t n = 0; status == RLO_OK && n < mover->num_parts; ++n) {
     const part *p = &mover->parts[n];
     const int64_t first = first_turn(mover, p, share, num_shares);
@@ -371,6 +384,9 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
     }
   }
   rlo__free(workspace);
+  if (mover->has_cast) {
+    fesetenv(&mode);
+  }
   return status;
 }
 

@@ -146,7 +146,7 @@ static void choose_move(chooser *c, const rlo__host_kernels *kernels) {
   begin_sides(c);
   nest->move = RLO__HOST_MOVE_GRAINS;
   if (nest->along_dst.num_levels > 0 && nest->dst_step == nest->grain_bytes &&
-      nest->along_dst.steps[0] == 0 && nest->grain_bytes <= LINE) {
+      nest->along_dst.steps[0] == 0 && nest->grain_bytes <= LINE && nest->cast == NULL) {
     nest->move = RLO__HOST_MOVE_SPLAT;
     return;
   }
@@ -192,7 +192,7 @@ static bool has_line_rows(const chooser *c) {
 static void choose_blocks(const chooser *c) {
   rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
-  const bool is_staged = !has_line_rows(c);
+  const bool is_staged = nest->cast != NULL || !has_line_rows(c);
   const int64_t row =
       is_staged ? rlo__thresholds.host_staged_tile_src_bytes : rlo__thresholds.host_tile_src_bytes;
   const int64_t bytes =
@@ -282,16 +282,31 @@ static void lay_loops(chooser *c) {
   sort_loops(nest);
 }
 
+/** Makes places in the destination of those that values of the source would have
+ *  there. */
+static void scale_destination(rlo__host_nest *nest) {
+  const rlo__host_cast *cast = nest->cast;
+  nest->dst_base = rlo__host_cast_scale(cast, nest->dst_base);
+  for (int32_t n = 0; n < nest->along_src.num_levels; ++n) {
+    nest->along_src.steps[n] = rlo__host_cast_scale(cast, nest->along_src.steps[n]);
+  }
+  for (int32_t n = 0; n < nest->num_loops; ++n) {
+    nest->loops[n].dst_step = rlo__host_cast_scale(cast, nest->loops[n].dst_step);
+  }
+}
+
 void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
-                         bool is_past_caches, rlo__host_nest *out) {
-  const int64_t unit = problem->unit_bits / 8;
+                         const rlo__host_cast *cast, bool is_past_caches, rlo__host_nest *out) {
+  const bool reads_fill = rlo__problem_uses_fill(problem);
+  const int64_t unit = (reads_fill ? rlo_problem_dst_unit_bits(problem) : problem->unit_bits) / 8;
   *out = (rlo__host_nest){.src_base = problem->src.base * unit,
                           .dst_base = problem->dst.base * unit,
                           .grain_bytes = unit,
                           .written_bytes = unit,
-                          .is_past_caches = is_past_caches};
-  if (rlo__problem_uses_fill(problem)) {
-    out->reads_fill = true;
+                          .is_past_caches = is_past_caches,
+                          .cast = reads_fill ? NULL : cast,
+                          .reads_fill = reads_fill};
+  if (reads_fill) {
     memcpy(out->fill, problem->fill, sizeof out->fill);
   }
   chooser c = {.nest = out, .num_axes = problem->num_axes};
@@ -306,4 +321,7 @@ void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *ke
   lay_loops(&c);
   out->has_line_steps = has_line_rows(&c) && (out->tile_dst == out->along_dst.extent ||
                                               out->tile_dst * out->dst_step % LINE == 0);
+  if (out->cast != NULL) {
+    scale_destination(out);
+  }
 }

@@ -2,6 +2,7 @@
 #ifndef RLO_HOST_NEST_H
 #define RLO_HOST_NEST_H
 
+#include "host/cast.h"
 #include "host/kernels.h"
 #include "relayout/problem.h"
 
@@ -83,6 +84,9 @@ typedef struct rlo__host_nest {
   /** True if all tiles begin at multiples of a line, if the memory does. */
   bool has_line_steps;
   bool is_past_caches;
+  /** NULL if bytes are moved. Else what is in source bytes is grains, tiles and
+   *  dst_step; all other places in the destination are its own. */
+  const rlo__host_cast *cast;
   /** The source is `fill`, not the caller's. */
   bool reads_fill;
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
@@ -93,11 +97,13 @@ typedef struct rlo__host_nest {
  * @param problem  canonical, without terms; its guards are none, or one PAD
  *                 guard that never holds. Units are whole bytes, and all
  *                 positions lie within memories of less than 2^63 bytes.
+ * @param cast     the conversion of a problem that computes, borrowed for as long
+ *                 as the nest is used; else NULL.
  * @param is_past_caches  whether the destination is to be stored past the
  *                 caches where that is possible.
  */
 void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
-                         bool is_past_caches, rlo__host_nest *out);
+                         const rlo__host_cast *cast, bool is_past_caches, rlo__host_nest *out);
 
 /** Temporary memory of a thread that runs nests. */
 typedef struct rlo__host_workspace rlo__host_workspace;

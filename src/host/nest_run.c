@@ -359,12 +359,46 @@ static void move_columns(const tile *t) {
   }
 }
 
+/** Converts grain by grain where grains are long or stand apart in the destination, else
+ *  what is moved to the stage in the order of the destination. */
+static void cast_tile(const tile *t) {
+  const rlo__host_nest *nest = t->nest;
+  rlo__host_workspace *w = t->workspace;
+  const int64_t pitch = t->nj * t->grain_bytes;
+  const bool is_join = nest->move == RLO__HOST_MOVE_JOIN;
+  if (!is_join && (nest->dst_step != nest->grain_bytes || !stage_fits(t, pitch) ||
+                   t->grain_bytes >= rlo__thresholds.host_staged_run_bytes)) {
+    for (int64_t j = 0; j < t->nj; ++j) {
+      uint8_t *to = t->dst + rlo__host_cast_scale(nest->cast, j * nest->dst_step);
+      for (int64_t i = 0; i < t->ni; ++i) {
+        rlo__host_cast_run(nest->cast, to + w->columns[i], t->src + w->rows[j] + i * nest->src_step,
+                           t->grain_bytes);
+      }
+    }
+    return;
+  }
+  const int64_t num_runs = is_join ? 1 : t->ni;
+  const int64_t run = is_join ? t->ni * pitch : pitch;
+  uint8_t *stage = stage_of(t);
+  for (int64_t i = 0; i < num_runs; ++i) {
+    w->staged_columns[i] = i * run;
+  }
+  move_tile(t, stage, w->staged_columns);
+  for (int64_t i = 0; i < num_runs; ++i) {
+    rlo__host_cast_run(nest->cast, t->dst + w->columns[i], stage + i * run, run);
+  }
+}
+
 static void run_tile(const tile *t) {
   const rlo__host_nest *nest = t->nest;
   const int64_t grain = t->grain_bytes;
   const int64_t *columns = t->workspace->columns;
   if (nest->move == RLO__HOST_MOVE_SPLAT) {
     splat(t);
+    return;
+  }
+  if (nest->cast != NULL) {
+    cast_tile(t);
     return;
   }
   /* Such grains need no neighbours to fill their lines. */

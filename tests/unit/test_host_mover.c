@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/mover.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/threshold.h"
+#include "desc/dtype.h"
+#include "ir/arithmetic.h"
 #include "relayout/ops.h"
 #include "support/device_table.h"
 #include "support/host_moves.h"
@@ -176,6 +180,128 @@ RLO_TEST(test_host_mover__shares_are_about_equal) {
     ck_assert_int_gt(written, BYTES / SHARES / 2);
   }
   rlo__host_mover_release(mover);
+}
+
+/* ---------------------------------------------------------------- conversions */
+
+/** Lowers a conversion between the shapes of a pair; false if there is none. */
+static bool lower_conversion(const test_pair *pair, rlo_dtype from, rlo_dtype to) {
+  rlo_shape src;
+  rlo_shape dst;
+  rlo_shape unused;
+  int32_t permutation[RLO_MAX_RANK];
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  test_pair_shapes(pair, rlo_dtype_name(from), &src, &unused, permutation);
+  test_pair_shapes(pair, rlo_dtype_name(to), &unused, &dst, permutation);
+  return rlo_relayout_combine(&src, &dst, permutation, &options, &problem) == RLO_OK;
+}
+
+/** Tells if shapes of the type may be filled, with ones and zeros. */
+static bool has_one(rlo_dtype type) {
+  uint8_t bits[16];
+  return rlo_dtype_constant_bits(type, RLO_DTYPE_ONE, bits) == RLO_OK &&
+         rlo_dtype_constant_bits(type, RLO_DTYPE_ZERO, bits) == RLO_OK;
+}
+
+/* All types from each type, each by another pair. */
+RLO_LOOP_TEST(test_host_mover__converts_its_own_pairs, 1, RLO_DTYPE_F6E2M3FN + 1) {
+  const rlo_dtype from = (rlo_dtype)_i;
+  for (int to = 1; rlo_dtype_is_valid(from) && to < rlo__dtype_end; ++to) {
+    const test_pair *pair = &own_pairs[(3 * _i + to) % NUM_OWN_PAIRS];
+    const bool is_filled = strstr(pair->dst, "fill(") != NULL;
+    if (!pair->is_small || !rlo_dtype_is_valid((rlo_dtype)to) ||
+        (is_filled && !(has_one(from) && has_one((rlo_dtype)to))) ||
+        !lower_conversion(pair, from, (rlo_dtype)to)) {
+      continue;
+    }
+    char words[160];
+    snprintf(words, sizeof words, "%s to %s of %s to %s", rlo_dtype_name(from),
+             rlo_dtype_name((rlo_dtype)to), pair->src, pair->dst);
+    expect_ways(_i + to, false, words);
+  }
+}
+
+/** The low bits of a value replaced by those of a tie, or of what is next to one. */
+static uint64_t near_tie(test_random *random, uint64_t bits, int32_t width) {
+  const int64_t low = test_random_in(random, 0, width - 1);
+  const uint64_t tie = low == 0 ? 0 : UINT64_C(1) << (low - 1);
+  const uint64_t cut = bits >> low << low;
+  return cut + (test_random_once_in(random, 2) ? tie : 0) + (uint64_t)test_random_in(random, -1, 1);
+}
+
+/** Draws values of a type: all of 16 bits, and of wider ones those at the roundings to
+ *  another type and anywhere. */
+static void draw_values(test_random *random, rlo_dtype type, rlo_dtype other, int count,
+                        uint8_t *out) {
+  const int32_t bits = rlo_dtype_storage_bits(type);
+  for (int n = 0; n < count; ++n) {
+    uint64_t words[2] = {test_random_bits(random), 0};
+    if (bits <= 16) {
+      words[0] = (uint64_t)n;
+    } else if (n % 2 == 0 && rlo_dtype_storage_bits(other) < 128) {
+      uint8_t unit[16] = {0};
+      memcpy(unit, words, (size_t)rlo_dtype_storage_bits(other) / 8);
+      rlo__arithmetic_convert(other, type, unit, unit);
+      memcpy(words, unit, 8);
+    }
+    words[0] = bits <= 16 ? words[0] : near_tie(random, words[0], bits < 64 ? bits : 64);
+    memcpy(out + (size_t)n * (size_t)bits / 8, words, (size_t)bits / 8);
+  }
+}
+
+/** Runs the problem in another floating-point mode than C's default. */
+static void run_rounding_upward(int64_t vectors, const uint8_t *src, uint8_t *dst) {
+  rlo__host_mover *mover;
+  rlo__thresholds.host_vector_bytes = vectors;
+  ck_assert_int_eq(rlo__host_mover_create(&problem, &mover), RLO_OK);
+  ck_assert_int_eq(fesetround(FE_UPWARD), 0);
+  const rlo_status status = rlo__host_mover_run(mover, src, NULL, dst, 1);
+  ck_assert_int_eq(fegetround(), FE_UPWARD);
+  fesetround(FE_TONEAREST);
+  ck_assert_int_eq(status, RLO_OK);
+  rlo__host_mover_release(mover);
+}
+
+static void expect_values(rlo_dtype from, rlo_dtype to, int count, const uint8_t *src) {
+  static uint8_t dst[65536 * 16];
+  const size_t in_bytes = (size_t)rlo_dtype_storage_bits(from) / 8;
+  const size_t out_bytes = (size_t)rlo_dtype_storage_bits(to) / 8;
+  for (int way = 0; way < 2; ++way) {
+    run_rounding_upward(vector_bytes[way], src, dst);
+    for (int n = 0; n < count; ++n) {
+      uint8_t in[16] = {0};
+      uint8_t wanted[16];
+      memcpy(in, src + (size_t)n * in_bytes, in_bytes);
+      rlo__arithmetic_convert(from, to, in, wanted);
+      if (memcmp(dst + (size_t)n * out_bytes, wanted, out_bytes) != 0) {
+        uint64_t bits[3] = {0};
+        memcpy(&bits[0], in, 8);
+        memcpy(&bits[1], dst + (size_t)n * out_bytes, out_bytes < 8 ? out_bytes : 8);
+        memcpy(&bits[2], wanted, 8);
+        ck_abort_msg("%s 0x%llx to %s: 0x%llx, and should be 0x%llx", rlo_dtype_name(from),
+                     (unsigned long long)bits[0], rlo_dtype_name(to), (unsigned long long)bits[1],
+                     (unsigned long long)bits[2]);
+      }
+    }
+  }
+}
+
+RLO_LOOP_TEST(test_host_mover__converts_as_the_reference, 1, RLO_DTYPE_F6E2M3FN + 1) {
+  static uint8_t src[65536 * 16];
+  const rlo_dtype from = (rlo_dtype)_i;
+  const int32_t bits = rlo_dtype_storage_bits(from);
+  const int count = bits <= 16 ? 1 << bits : 3000;
+  test_random random = test_random_begin("test_host_mover__values");
+  for (int to = 1; rlo_dtype_is_valid(from) && to < rlo__dtype_end; ++to) {
+    char shape[32];
+    snprintf(shape, sizeof shape, "?[%d]", count);
+    const test_pair pair = {shape, shape, "", false};
+    if (to != _i && rlo_dtype_is_valid((rlo_dtype)to) &&
+        lower_conversion(&pair, from, (rlo_dtype)to)) {
+      draw_values(&random, from, (rlo_dtype)to, count, src);
+      expect_values(from, (rlo_dtype)to, count, src);
+    }
+  }
 }
 
 /* From here on: random problems. */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cast.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "desc/dtype.h"
+#include "ir/arithmetic.h"
+#include "ir/problem.h"
+#include "ir/update.h"
+
+/** A path that is laid. */
+typedef struct path {
+  rlo__host_cast *cast;
+  const rlo__host_kernels *kernels;
+} path;
+
+static void add(path *p, int row) {
+  p->cast->rows[p->cast->num_rows++] = p->kernels->cast_rows[row];
+}
+
+/* ------------------------------------------------------------------- formats */
+
+static rlo__host_unpacking unpacking_of(const rlo__dtype_info *info) {
+  const int32_t mantissa_bits = info->format.mantissa_bits;
+  return (rlo__host_unpacking){.shift = 23 - mantissa_bits,
+                               .infinity = ((1 << info->format.exponent_bits) - 1) << mantissa_bits,
+                               .scale = ldexpf(1.0F, 127 - info->format.bias)};
+}
+
+static rlo__host_packing packing_of(const rlo__dtype_info *info) {
+  const int32_t mantissa_bits = info->format.mantissa_bits;
+  const int32_t bias = info->format.bias;
+  const int32_t magnitude_bits = info->format.exponent_bits + mantissa_bits;
+  const int32_t all = (1 << magnitude_bits) - 1;
+  const int32_t infinity = all >> mantissa_bits << mantissa_bits;
+  const int32_t quiet = infinity | 1 << (mantissa_bits - 1);
+  rlo__host_packing packing = {.shift = 23 - mantissa_bits,
+                               .rebias = (127 - bias) << mantissa_bits,
+                               .least_normal = (128 - bias) << 23,
+                               .magic = ldexpf(1.0F, 24 - bias - mantissa_bits),
+                               .most = all + 1,
+                               .over = INT32_MAX,
+                               .sign_shift = magnitude_bits};
+  switch (info->format.specials) {
+    case RLO__FLOAT_IEEE:
+      packing.most = infinity;
+      packing.nan = quiet;
+      break;
+    case RLO__FLOAT_FN:
+      packing.over = all;
+      packing.nan = all;
+      break;
+    case RLO__FLOAT_FNUZ:
+      packing.over = all + 1;
+      packing.nan = all + 1;
+      packing.has_one_zero = 1;
+      break;
+    default:
+      packing.most = all;
+  }
+  return packing;
+}
+
+/* ---------------------------------------------------------------------- paths */
+
+static void fill_table(rlo__host_cast *cast, rlo_dtype src, rlo_dtype dst) {
+  for (int value = 0; value < 256; ++value) {
+    uint8_t unit[16] = {(uint8_t)value};
+    rlo__arithmetic_convert(src, dst, unit, unit);
+    memcpy((uint8_t *)&cast->table + value * cast->dst_bytes, unit, (size_t)cast->dst_bytes);
+  }
+}
+
+/** From f32, or from the f64 that `is_f64` tells of, to a float below 32 bits. */
+static void pack_float(path *p, const rlo__dtype_info *dst, bool is_f64) {
+  p->cast->packing = packing_of(dst);
+  if (is_f64) {
+    add(p, RLO__HOST_ROW_F64_ODD);
+  }
+  add(p, p->cast->dst_bytes == 2 ? RLO__HOST_ROW_F32_F16 : RLO__HOST_ROW_F32_F8);
+}
+
+/** From s64 to an integer. */
+static void narrow(path *p, const rlo__dtype_info *dst) {
+  if (p->cast->dst_bytes == 4) {
+    add(p, RLO__HOST_ROW_S64_S32);
+  } else if (p->cast->dst_bytes == 2) {
+    add(p, RLO__HOST_ROW_S64_S16);
+  } else if (p->cast->dst_bytes == 1) {
+    p->cast->limits.mask = (INT64_C(1) << dst->value_bits) - 1;
+    add(p, RLO__HOST_ROW_S64_S8);
+  }
+}
+
+/** From f64 to an integer. */
+static void truncate_float(path *p, const rlo__dtype_info *dst) {
+  const bool is_signed = dst->class_of == RLO_DTYPE_CLASS_SIGNED;
+  if (!is_signed && dst->value_bits == 64) {
+    add(p, RLO__HOST_ROW_F64_U64);
+    return;
+  }
+  p->cast->limits.high = INT64_MAX >> (64 - dst->value_bits - (is_signed ? 0 : 1));
+  p->cast->limits.low = is_signed ? -p->cast->limits.high - 1 : 0;
+  p->cast->limits.least = (double)p->cast->limits.low;
+  p->cast->limits.most = (double)p->cast->limits.high;
+  if (dst->value_bits < 32 || (is_signed && dst->value_bits == 32)) {
+    static const int rows[] = {
+        [1] = RLO__HOST_ROW_F64_S8, [2] = RLO__HOST_ROW_F64_S16, [4] = RLO__HOST_ROW_F64_S32};
+    p->cast->limits.mask = (INT64_C(1) << dst->value_bits) - 1;
+    add(p, rows[p->cast->dst_bytes]);
+    return;
+  }
+  add(p, RLO__HOST_ROW_F64_S64);
+  narrow(p, dst);
+}
+
+static void lay_from_float(path *p, const rlo__dtype_info *src, const rlo__dtype_info *dst) {
+  const bool is_f64 = src->value_bits == 64;
+  const bool is_float = dst->class_of == RLO_DTYPE_CLASS_FLOAT;
+  if (src->value_bits == 16) {
+    p->cast->unpacking = unpacking_of(src);
+    add(p, RLO__HOST_ROW_F16_F32);
+  }
+  if (is_float && dst->value_bits < 32) {
+    pack_float(p, dst, is_f64);
+    return;
+  }
+  if (is_float && dst->value_bits == 32) {
+    if (is_f64) {
+      add(p, RLO__HOST_ROW_F64_F32);
+    }
+    return;
+  }
+  if (!is_f64) {
+    add(p, RLO__HOST_ROW_F32_F64);
+  }
+  if (dst->class_of == RLO_DTYPE_CLASS_BOOL) {
+    add(p, RLO__HOST_ROW_F64_PRED);
+  } else if (!is_float) {
+    truncate_float(p, dst);
+  }
+}
+
+static void widen(path *p, const rlo__dtype_info *src) {
+  const bool is_signed = src->class_of == RLO_DTYPE_CLASS_SIGNED;
+  if (src->value_bits == 16) {
+    add(p, is_signed ? RLO__HOST_ROW_S16_S64 : RLO__HOST_ROW_U16_S64);
+  } else if (src->value_bits == 32) {
+    add(p, is_signed ? RLO__HOST_ROW_S32_S64 : RLO__HOST_ROW_U32_S64);
+  }
+}
+
+static void lay_to_float(path *p, const rlo__dtype_info *src, const rlo__dtype_info *dst) {
+  static const int rows[3][3] = {
+      /* to f32, f64, less */
+      {RLO__HOST_ROW_S32_F32, RLO__HOST_ROW_S32_F64, RLO__HOST_ROW_S32_F64},
+      {RLO__HOST_ROW_S64_F32, RLO__HOST_ROW_S64_F64, RLO__HOST_ROW_S64_ODD},
+      {RLO__HOST_ROW_U64_F32, RLO__HOST_ROW_U64_F64, RLO__HOST_ROW_U64_ODD},
+  };
+  const bool is_signed = src->class_of == RLO_DTYPE_CLASS_SIGNED;
+  int from = 1;
+  if (is_signed && src->value_bits == 32) {
+    from = 0;
+  } else if (!is_signed && src->value_bits == 64) {
+    from = 2;
+  } else {
+    widen(p, src);
+  }
+  const int to = dst->value_bits == 32 ? 0 : dst->value_bits == 64 ? 1 : 2;
+  add(p, rows[from][to]);
+  if (to == 2) {
+    pack_float(p, dst, true);
+  }
+}
+
+static void lay_from_integer(path *p, const rlo__dtype_info *src, const rlo__dtype_info *dst) {
+  if (dst->class_of == RLO_DTYPE_CLASS_FLOAT) {
+    lay_to_float(p, src, dst);
+    return;
+  }
+  widen(p, src);
+  if (dst->class_of == RLO_DTYPE_CLASS_BOOL) {
+    add(p, RLO__HOST_ROW_S64_PRED);
+  } else {
+    narrow(p, dst);
+  }
+  if (p->cast->num_rows == 0) {
+    add(p, RLO__HOST_ROW_S64_S64);
+  }
+}
+
+bool rlo__host_cast_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
+                         rlo__host_cast *out) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  if (problem->update != RLO_UPDATE_COMBINE || !rlo__problem_is_conversion(problem) ||
+      a->src_type == a->dst_type ||
+      rlo_dtype_is_complex(a->src_type) != rlo_dtype_is_complex(a->dst_type) ||
+      problem->unit_bits != rlo_dtype_storage_bits(a->src_type) ||
+      a->dst_unit_bits != rlo_dtype_storage_bits(a->dst_type)) {
+    return false;
+  }
+  static const int tables[] = {[1] = RLO__HOST_ROW_TABLE_8,
+                               [2] = RLO__HOST_ROW_TABLE_16,
+                               [4] = RLO__HOST_ROW_TABLE_32,
+                               [8] = RLO__HOST_ROW_TABLE_64};
+  const rlo_dtype src = rlo__arithmetic_part(a->src_type);
+  const rlo_dtype dst = rlo__arithmetic_part(a->dst_type);
+  *out = (rlo__host_cast){.src_bytes = rlo_dtype_storage_bits(src) / 8,
+                          .dst_bytes = rlo_dtype_storage_bits(dst) / 8};
+  path p = {out, kernels};
+  if (out->src_bytes == 1) {
+    fill_table(out, src, dst);
+    add(&p, tables[out->dst_bytes]);
+  } else if (rlo_dtype_is_floating(src)) {
+    lay_from_float(&p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
+  } else {
+    lay_from_integer(&p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
+  }
+  return true;
+}
+
+/* ------------------------------------------------------------------------ runs */
+
+void rlo__host_cast_run(const rlo__host_cast *cast, uint8_t *dst, const uint8_t *src,
+                        int64_t src_bytes) {
+  uint64_t between[2][RLO__HOST_CAST_BLOCK];
+  for (int64_t left = src_bytes / cast->src_bytes; left > 0; left -= RLO__HOST_CAST_BLOCK) {
+    const bool is_whole = left >= RLO__HOST_CAST_BLOCK;
+    const void *in = src;
+    if (!is_whole) {
+      memset(between[1], 0, sizeof between[1]);
+      in = memcpy(between[1], src, (size_t)(left * cast->src_bytes));
+    }
+    for (int32_t n = 0; n < cast->num_rows; ++n) {
+      void *out = is_whole && n == cast->num_rows - 1 ? (void *)dst : (void *)between[n % 2];
+      cast->rows[n](cast, out, in);
+      in = out;
+    }
+    if (!is_whole) {
+      memcpy(dst, in, (size_t)(left * cast->dst_bytes));
+    }
+    src += RLO__HOST_CAST_BLOCK * cast->src_bytes;
+    dst += RLO__HOST_CAST_BLOCK * cast->dst_bytes;
+  }
+}

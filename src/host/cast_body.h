@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of conversions for one set of instructions. kernels_portable.c and
+ * kernels_x86.c include this file, and define, and this file undefines:
+ *
+ *   ROWS     the name of the table of rows
+ *   TARGET   the attribute that permits the instructions
+ *
+ * Compilers make the vectors. Integers have a sign where they are compared, for which
+ * the oldest processors have an instruction. No include guard, as kernels_body.h.
+ */
+
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+INLINE int32_t bits_of(float x) {
+  int32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+INLINE float float_of(int32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* Without a branch, into which compilers would sink work, so that no vectors remain. */
+INLINE int32_t pick(bool is_first, int32_t first, int32_t second) {
+  return second ^ ((first ^ second) & -(int32_t)is_first);
+}
+
+/* NaNs lose their sign and payload. */
+INLINE float quiet(float x) {
+  const int32_t bits = bits_of(x);
+  return float_of(pick((bits & 0x7fffffff) > 0x7f800000, 0x7fc00000, bits));
+}
+
+INLINE uint8_t is_true(double x) {
+  return x != 0;
+}
+
+/* The bits that an f64 may lack, as one. */
+INLINE double odd_s64(int64_t x) {
+  const int64_t cut = (x & ~INT64_C(0x7ff)) | (int64_t)((x & 0x7ff) != 0) << 11;
+  const bool is_exact = x < INT64_C(1) << 53 && x > -(INT64_C(1) << 53);
+  return (double)(is_exact ? x : cut);
+}
+
+INLINE double odd_u64(uint64_t x) {
+  const uint64_t cut = (x & ~UINT64_C(0x7ff)) | (uint64_t)((x & 0x7ff) != 0) << 11;
+  return (double)(x < UINT64_C(1) << 53 ? x : cut);
+}
+
+INLINE float odd_f32(double x) {
+  const float near = (float)x;
+  const int32_t cut = bits_of(near) - (fabs((double)near) > fabs(x));
+  return float_of(cut | ((double)near != x));
+}
+
+/* An integer of up to 32 bits, but for u32. */
+INLINE int32_t s32_of(const rlo__host_limits *limits, double x) {
+  const double number = x == x ? x : 0.0;
+  const double raised = number < limits->least ? limits->least : number;
+  return (int32_t)(raised > limits->most ? limits->most : raised);
+}
+
+INLINE int64_t s64_of(const rlo__host_limits *limits, double x) {
+  const int64_t whole = x >= 0x1p63 ? INT64_MAX : x > -0x1p63 ? (int64_t)x : INT64_MIN;
+  const int64_t raised = whole < limits->low ? limits->low : whole;
+  const int64_t within = raised > limits->high ? limits->high : raised;
+  return x == x ? within : 0;
+}
+
+INLINE uint64_t u64_of(double x) {
+  return x >= 0x1p64 ? UINT64_MAX : x > 0 ? (uint64_t)x : 0;
+}
+
+INLINE float unpack(const rlo__host_unpacking *from, int32_t x) {
+  const int32_t magnitude = x & 0x7fff;
+  const int32_t finite = bits_of(float_of(magnitude << from->shift) * from->scale);
+  const int32_t value = pick(magnitude < from->infinity, finite, 0x7f800000);
+  const int32_t sign = (int32_t)((uint32_t)(x & 0x8000) << 16);
+  return float_of(pick(magnitude > from->infinity, 0x7fc00000, value | sign));
+}
+
+INLINE int32_t pack(const rlo__host_packing *to, float x) {
+  const uint32_t bits = (uint32_t)bits_of(x);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  const uint32_t tie = (1U << (to->shift - 1)) - 1 + (magnitude >> to->shift & 1);
+  const int32_t normal = (int32_t)((magnitude + tie) >> to->shift) - to->rebias;
+  const int32_t small = bits_of(float_of((int32_t)magnitude) + to->magic) - bits_of(to->magic);
+  const int32_t rounded = pick((int32_t)magnitude < to->least_normal, small, normal);
+  const int32_t value = pick(rounded < to->most, rounded, to->most);
+  const int32_t sign = (int32_t)(bits >> 31 << to->sign_shift);
+  const int32_t result = value | (sign & -(int32_t)(value >= to->has_one_zero));
+  return pick((value >= to->over) | ((int32_t)magnitude > 0x7f800000), to->nan, result);
+}
+
+/* At any address: both blocks are copied, and the numbers too, so that compilers know
+ * that nothing overlaps. */
+#define DEFINE_ROW(name, from, to, value)                                                 \
+  TARGET static void row_##name(const rlo__host_cast *cast, void *dst, const void *src) { \
+    const rlo__host_unpacking unpacking = cast->unpacking;                                \
+    const rlo__host_packing packing = cast->packing;                                      \
+    const rlo__host_limits limits = cast->limits;                                         \
+    from in[RLO__HOST_CAST_BLOCK];                                                        \
+    to out[RLO__HOST_CAST_BLOCK];                                                         \
+    (void)unpacking;                                                                      \
+    (void)packing;                                                                        \
+    (void)limits;                                                                         \
+    memcpy(in, src, sizeof in);                                                           \
+    for (int i = 0; i < RLO__HOST_CAST_BLOCK; ++i) {                                      \
+      const from x = in[i];                                                               \
+      out[i] = (to)(value);                                                               \
+    }                                                                                     \
+    memcpy(dst, out, sizeof out);                                                         \
+  }
+#define ROW_ENTRY(name, from, to, value) [RLO__HOST_ROW_##name] = row_##name,
+
+RLO__HOST_ROWS(DEFINE_ROW)
+
+const rlo__host_row_fn ROWS[] = {RLO__HOST_ROWS(ROW_ENTRY)};
+
+#undef DEFINE_ROW
+#undef ROW_ENTRY
+#undef INLINE
+#undef ROWS
+#undef TARGET
