@@ -9,12 +9,14 @@
 #include "base/str.h"
 #include "safetensors/recipe.h"
 
+/* So many shapes are compared with a new one: models repeat those of a layer. */
+#define RECENT_SHAPES 64
+
 /* A result, or one of the members that are joined to one. */
 typedef struct piece {
   rlo_recipe_result made;
-  /* Owned, of the result; the shape of a copy is its member's. */
+  /* Owned. */
   char *name;
-  rlo_shape *shape;
   const rlo__rule *rule;
   int64_t member;
   /* Among those that are joined: the text times 2^32, and the number. */
@@ -33,6 +35,9 @@ struct rlo_recipe_results {
   size_t capacity;
   /* The members of all pieces, sorted by name and place. */
   int64_t *numbers;
+  /* Those of results that are no copies: 5 kB each, so that equal ones are one. Owned. */
+  rlo_shape **shapes;
+  size_t num_shapes, shape_capacity;
 };
 
 enum { MADE = -1 };
@@ -245,6 +250,28 @@ static rlo_status check_pieces(const rlo_recipe_results *results, const piece *p
   return RLO_OK;
 }
 
+/* Keeps a shape once. */
+static rlo_status keep_shape(rlo_recipe_results *results, const rlo_shape *shape,
+                             const rlo_shape **out) {
+  const size_t count = results->num_shapes;
+  for (size_t n = count; n > 0 && n + RECENT_SHAPES > count; --n) {
+    *out = results->shapes[n - 1];
+    if (rlo_shape_equal(*out, shape)) {
+      return RLO_OK;
+    }
+  }
+  RLO_TRY(rlo__array_reserve(&results->shapes, sizeof(*results->shapes), count + 1,
+                             &results->shape_capacity));
+  rlo_shape *copy = rlo__alloc_unset(sizeof(*copy));
+  if (copy == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *copy = *shape;
+  results->shapes[results->num_shapes++] = copy;
+  *out = copy;
+  return RLO_OK;
+}
+
 /* Makes a result of pieces that follow one another. */
 static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t count) {
   piece *p = &results->pieces[begin];
@@ -258,15 +285,10 @@ static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t 
     return RLO_OK;
   }
   p->made.made_by = p->rule->made_by;
-  /* 5 kB: not in each piece. */
-  p->shape = rlo__alloc_unset(sizeof(*p->shape));
-  if (p->shape == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  p->made.shape = p->shape;
-  RLO_TRY(rlo__result_lower(p->rule, &p->made, results->members, NULL, NULL, p->shape, &problems));
+  rlo_shape shape;
+  RLO_TRY(rlo__result_lower(p->rule, &p->made, results->members, NULL, NULL, &shape, &problems));
   rlo_problem_list_release(problems);
-  return RLO_OK;
+  return keep_shape(results, &shape, &p->made.shape);
 }
 
 /* Makes results of all pieces, of which those that are none go. */
@@ -337,9 +359,12 @@ rlo_status rlo_recipe_apply(const rlo_recipe *recipe, const rlo_recipe_member *m
 void rlo_recipe_results_release(rlo_recipe_results *results) {
   for (size_t n = 0; results != NULL && n < results->count; ++n) {
     rlo__free(results->pieces[n].name);
-    rlo__free(results->pieces[n].shape);
+  }
+  for (size_t n = 0; results != NULL && n < results->num_shapes; ++n) {
+    rlo__free(results->shapes[n]);
   }
   if (results != NULL) {
+    rlo__free((void *)results->shapes);
     rlo__free(results->pieces);
     rlo__free(results->numbers);
     rlo__free(results->taken);

@@ -395,6 +395,18 @@ RLO_TEST(test_recipe__many_rules_take_many_members) {
   rlo__str_deinit(&text);
 }
 
+RLO_TEST(test_recipe__equal_shapes_are_one) {
+  rlo_recipe *recipe = NULL;
+  rlo_recipe_results *results = NULL;
+  expect_ok(apply("{\"rules\":[],\"rest\":{\"ops\":[\"cast bf16\"]}}",
+                  make_members("a f32[2] b f32[3] c f32[2]"), &recipe, &results));
+  const rlo_shape *shape = rlo_recipe_results_get(results, 0)->shape;
+  ck_assert_ptr_ne(shape, rlo_recipe_results_get(results, 1)->shape);
+  ck_assert_ptr_eq(shape, rlo_recipe_results_get(results, 2)->shape);
+  rlo_recipe_results_release(results);
+  rlo_recipe_release(recipe);
+}
+
 RLO_TEST(test_recipe__a_box_of_a_result) {
   rlo_recipe *recipe = NULL;
   rlo_recipe_results *results = NULL;
