@@ -165,6 +165,20 @@ class Members(WeightsCase):
             self.assertEqual(begin % (64 if "weight" in name else 2), 0)
         self.assert_files("in.safetensors", "r.json", "out.safetensors")
 
+    def test_package(self):
+        """The package safetensors reads what is written, and written again."""
+        try:
+            import safetensors
+        except ImportError:
+            self.skipTest("there is no package safetensors")
+        for source, target in (("in", "one"), ("one", "two")):
+            self.ok(*self.WEIGHTS, source + ".safetensors",
+                    target + ".safetensors")
+            found = {name: (m["dtype"], tuple(m["shape"]), bytes(m["data"]))
+                     for name, m in safetensors.deserialize(
+                         self.read(target + ".safetensors"))}
+            self.assertEqual(found, self.expected(self.members))
+
     def test_folder(self):
         """Of several files, to several files, and again."""
         self.ok(*self.WEIGHTS, "in.safetensors", "out",
