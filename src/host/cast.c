@@ -194,8 +194,7 @@ static void lay_from_integer(path *p, const rlo__dtype_info *src, const rlo__dty
 bool rlo__host_cast_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
                          rlo__host_cast *out) {
   const rlo_arithmetic *a = &problem->arithmetic;
-  if (problem->update != RLO_UPDATE_COMBINE || !rlo__problem_is_conversion(problem) ||
-      a->src_type == a->dst_type ||
+  if (a->src_type == a->dst_type ||
       rlo_dtype_is_complex(a->src_type) != rlo_dtype_is_complex(a->dst_type) ||
       problem->unit_bits != rlo_dtype_storage_bits(a->src_type) ||
       a->dst_unit_bits != rlo_dtype_storage_bits(a->dst_type)) {

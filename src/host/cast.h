@@ -109,8 +109,8 @@ struct rlo__host_cast {
 extern const rlo__host_row_fn rlo__host_rows_portable[];
 extern const rlo__host_row_fn rlo__host_rows_avx2[];
 
-/** Prepares the conversion of a problem. False if it does something else or more, or
- *  has units that are not whole bytes: there is no cast then. */
+/** Prepares the conversion of a problem that is one. False for types and units that have
+ *  no path. */
 bool rlo__host_cast_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
                          rlo__host_cast *out);
 

@@ -15,6 +15,7 @@
 #include "ir/form.h"
 #include "ir/piece.h"
 #include "ir/record.h"
+#include "ir/update.h"
 #include "ir/validate.h"
 
 enum {
@@ -51,9 +52,8 @@ typedef struct part {
 struct rlo__host_mover {
   const rlo__host_kernels *kernels;
   bool is_past_caches;
-  /** True if the nests convert with `cast`. */
-  bool has_cast;
-  rlo__host_cast cast;
+  /** The conversion of the nests; NULL: they move. Owned. */
+  rlo__host_cast *cast;
   part *parts;
   size_t num_parts, capacity;
   double work;
@@ -224,8 +224,7 @@ static rlo_status take_part(void *payload, const rlo_problem *problem, bool is_p
     return add_slices(mover, problem, false);
   }
   part added = {.is_nest = true};
-  rlo__host_nest_make(problem, mover->kernels, mover->has_cast ? &mover->cast : NULL,
-                      mover->is_past_caches, &added.nest);
+  rlo__host_nest_make(problem, mover->kernels, mover->cast, mover->is_past_caches, &added.nest);
   added.work = (double)added.nest.written_bytes + (double)added.nest.num_turns * (double)TURN_BYTES;
   return add_part(mover, &added);
 }
@@ -244,6 +243,23 @@ static bool is_one_share(const rlo_problem *problem) {
          (problem->arithmetic.is_sequential || rlo_problem_is_sum(problem));
 }
 
+/** Makes the conversion of a problem that is one. */
+static rlo_status make_cast(rlo__host_mover *mover, const rlo_problem *work) {
+  if (work->update != RLO_UPDATE_COMBINE || !rlo__problem_is_conversion(work)) {
+    return RLO_OK;
+  }
+  rlo__host_cast *cast = rlo__alloc_unset(sizeof *cast);
+  if (cast == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  if (rlo__host_cast_make(work, mover->kernels, cast)) {
+    mover->cast = cast;
+  } else {
+    rlo__free(cast);
+  }
+  return RLO_OK;
+}
+
 /** Takes the canonical problem apart. What cannot be, the reference runs. */
 static rlo_status prepare(rlo__host_mover *mover, rlo_problem *work) {
   if (is_one_share(work)) {
@@ -254,8 +270,8 @@ static rlo_status prepare(rlo__host_mover *mover, rlo_problem *work) {
   if (rlo_problem_is_empty(work)) {
     return RLO_OK;
   }
-  mover->has_cast = rlo__host_cast_make(work, mover->kernels, &mover->cast);
-  if (mover->has_cast || (work->update == RLO_UPDATE_STORE && work->unit_bits % 8 == 0)) {
+  RLO_TRY(make_cast(mover, work));
+  if (mover->cast != NULL || (work->update == RLO_UPDATE_STORE && work->unit_bits % 8 == 0)) {
     return rlo__host_peel(work, take_part, mover);
   }
   return take_part(mover, work, false);
@@ -303,6 +319,7 @@ void rlo__host_mover_release(rlo__host_mover *mover) {
   }
   drop_parts(mover);
   rlo__free(mover->parts);
+  rlo__free(mover->cast);
   rlo__free(mover);
 }
 
@@ -359,7 +376,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
   rlo_status status = RLO_OK;
   /* The caller may round otherwise, or flush denormals. */
   fenv_t mode;
-  if (mover->has_cast) {
+  if (mover->cast != NULL) {
     fegetenv(&mode);
     fesetenv(FE_DFL_ENV);
   }
@@ -384,7 +401,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
     }
   }
   rlo__free(workspace);
-  if (mover->has_cast) {
+  if (mover->cast != NULL) {
     fesetenv(&mode);
   }
   return status;

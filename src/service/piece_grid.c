@@ -98,6 +98,19 @@ void rlo__grid_drop_guards(rlo_problem *problem, int64_t granule_bytes) {
   }
 }
 
+rlo_status rlo__grid_fill(const rlo_problem *part, int64_t granule_bytes, int64_t storage_bytes,
+                          rlo__lattice *lattice) {
+  const rlo__lattice filled = rlo__lattice_fill(lattice, granule_bytes, storage_bytes);
+  rlo_problem *packed = rlo__alloc_unset(sizeof *packed);
+  if (packed == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  const rlo_status status = rlo__problem_rebase(part, RLO__SIDE_DESTINATION, &filled, packed);
+  rlo__free(packed);
+  *lattice = status == RLO_OK ? filled : *lattice;
+  return status == RLO_OUT_OF_MEMORY ? status : RLO_OK;
+}
+
 /* The granules of what a part writes, and would write without guards. */
 static rlo_status fill_granules(const rlo_problem *part, int64_t granule_bytes,
                                 int64_t storage_bytes, rlo__lattice *out) {
@@ -107,8 +120,11 @@ static rlo_status fill_granules(const rlo_problem *part, int64_t granule_bytes,
   }
   *bare = *part;
   rlo__grid_drop_guards(bare, granule_bytes);
-  rlo_status status = rlo__problem_footprint(bare, RLO__SIDE_DESTINATION, out);
-  *out = rlo__lattice_fill(out, granule_bytes, storage_bytes);
+  bool is_hull;
+  rlo_status status = rlo__problem_packing(bare, RLO__SIDE_DESTINATION, out, &is_hull);
+  if (status == RLO_OK) {
+    status = rlo__grid_fill(bare, granule_bytes, storage_bytes, out);
+  }
   rlo__free(bare);
   return status;
 }
@@ -192,8 +208,7 @@ static bool split_axis(const rlo_problem *problem, int32_t axis, int64_t part, i
 }
 
 /* Tells if each position is in the destination, also that of skipped points,
- * when rounded to whole bytes,
- * and the first one is between bytes. */
+ * when rounded to whole bytes, and the first one is between bytes. */
 static bool is_inside(const rlo_problem *problem) {
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);

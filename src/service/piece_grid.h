@@ -56,6 +56,11 @@ RLO_NODISCARD rlo_status rlo__grid_moved(const rlo_problem *part, rlo__problem_s
                                          int64_t granule_bytes, int64_t storage_bytes,
                                          rlo__lattice *out);
 
+/** Fills what a part writes up to whole granules, where the part is linear in that
+ *  packed memory; else leaves it. @return RLO_OK; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__grid_fill(const rlo_problem *part, int64_t granule_bytes,
+                                        int64_t storage_bytes, rlo__lattice *lattice);
+
 /** Drops the guards that depend on an axis along which the destination steps by
  *  granules: without them the parts of one extent are alike. */
 void rlo__grid_drop_guards(rlo_problem *problem, int64_t granule_bytes);

@@ -172,7 +172,7 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
     RLO_TRY(pack_kind(t, &lattice, &is_hull));
   }
   if (t->is_filled) {
-    lattice = rlo__lattice_fill(&lattice, t->granule_bytes, t->grid->storage_bytes[t->side]);
+    RLO_TRY(rlo__grid_fill(&t->part, t->granule_bytes, t->grid->storage_bytes[t->side], &lattice));
   }
   const bool is_granular =
       t->granule_bytes == 1 ||
