@@ -356,14 +356,15 @@ static rlo_status try_chunks(search *s) {
   bool is_found;
   rlo__piece_grid grid = s->grid;
   grid.problem = s->given;
-  if (s->is_forward) {
+  const bool is_found_already = s->best_cost < (double)INFINITY;
+  if (s->is_forward || (is_found_already && grid.granule_bytes[DST] == 1)) {
     return RLO_OK;
   }
   RLO_TRY(rlo__piece_plan_chunks(&grid, s->budget, &least, &is_found, &s->trial));
   s->least_host_bytes = rlo__min(s->least_host_bytes, least);
   s->can_cut = s->can_cut || least < INT64_MAX;
   const bool reads_less = grid.granule_bytes[DST] > 1 && s->trial.bytes_read < s->best.bytes_read;
-  if (is_found && (reads_less || s->best_cost == (double)INFINITY)) {
+  if (is_found && (reads_less || !is_found_already)) {
     s->best_cost = (double)INFINITY;
     keep_trial(s);
   }
