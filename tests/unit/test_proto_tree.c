@@ -11,6 +11,7 @@
 #include "relayout/xla/proto.h"
 #include "support/exact_copy.h"
 #include "support/expect.h"
+#include "support/low_thresholds.h"
 #include "support/random.h"
 #include "support/short_memory.h"
 #include "support/suite.h"
@@ -201,12 +202,14 @@ RLO_TEST(test_proto__keeps_the_fields_of_parameters_that_were_read) {
 /* A program whose message takes several chunks of memory, arrays of all ranks,
  * so that each kind of allocation is the first of a chunk somewhere. */
 static rlo_program_shape *large_program(void) {
-  enum { NUM_PARAMETERS = 600, ROOM = NUM_PARAMETERS * 96 };
+  enum { MAX_PARAMETERS = 600, ROOM = MAX_PARAMETERS * 96 };
 
+  /* Chunks are small where thresholds are low. */
+  const int num_parameters = test_thresholds_are_low() ? 60 : MAX_PARAMETERS;
   char *text = malloc(ROOM);
   ck_assert_ptr_nonnull(text);
   size_t length = 0;
-  for (int i = 0; i < NUM_PARAMETERS; ++i) {
+  for (int i = 0; i < num_parameters; ++i) {
     length += (size_t)snprintf(text + length, ROOM - length, "%sp%d: f32[", i > 0 ? ", " : "(", i);
     for (int k = 0; k < i * 7 % 33; ++k) {
       length += (size_t)snprintf(text + length, ROOM - length, k > 0 ? ",1" : "1");
