@@ -123,10 +123,17 @@ RLO_NODISCARD rlo_status rlo__stream_output_storage(const rlo__stream *stream,
                                                     const rlo_storage_traits *hints,
                                                     rlo_storage **out_storage);
 
-/** Writes an output that was made in memory to where it goes, syncs its part, and
- *  writes the digest, if the stream has it, to the header. */
-int rlo__stream_output_finish(const rlo__stream *stream, rlo__stream_output *output,
-                              const rlo_digest *digest);
+/** Cuts off what two passes have left behind the arrays, and what others have put
+ *  behind a part that was resumed. */
+int rlo__stream_cut_off_scratch(const rlo__stream *stream);
+
+/** Completes the outputs: writes what was made in memory, syncs the parts, writes the
+ *  digest, if the stream has it, to the headers, and gives the parts their names. */
+int rlo__stream_commit_outputs(const rlo__stream *stream, const rlo_digest *digest);
+
+/** Removes the parts that are no outputs, unless they can be resumed. Returns whether
+ *  something stays. */
+bool rlo__stream_leave_outputs(const rlo__stream *stream, int32_t num_begun, bool is_spoilt);
 
 /** Finds how many steps are noted in the journal of an output, if it has one; fails if
  *  they are of another stream. */

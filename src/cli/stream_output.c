@@ -11,6 +11,7 @@
 #include "base/threshold.h"
 #include "message.h"
 #include "stream_inside.h"
+#include "subprocess.h"
 
 /* ------------------------------------------------------------------ storage */
 
@@ -85,8 +86,9 @@ static int write_digest(rlo__stream_output *o, const rlo_digest *digest) {
   return rlo__output_file_rewrite(&o->part, head, bytes);
 }
 
-int rlo__stream_output_finish(const rlo__stream *stream, rlo__stream_output *o,
-                              const rlo_digest *found) {
+/* Writes an array that was made in memory, and syncs the part. */
+static int finish_output(const rlo__stream *stream, rlo__stream_output *o,
+                         const rlo_digest *found) {
   const rlo_digest *digest = stream->has_digest ? found : NULL;
   if (!o->has_part) {
     return o->path == NULL
@@ -99,6 +101,45 @@ int rlo__stream_output_finish(const rlo__stream *stream, rlo__stream_output *o,
   RLO__EXIT_TRY(rlo__output_file_finish(&o->part));
   /* At last, so that what may be resumed has none. */
   return digest == NULL ? RLO__EXIT_OK : write_digest(o, digest);
+}
+
+int rlo__stream_cut_off_scratch(const rlo__stream *stream) {
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    rlo__stream_output *o = &stream->outputs[n];
+    if (o->memory == NULL && o->has_part && !stream->is_verifying) {
+      RLO__EXIT_TRY(rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+int rlo__stream_commit_outputs(const rlo__stream *stream, const rlo_digest *digest) {
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    RLO__EXIT_TRY(finish_output(stream, &stream->outputs[n], digest));
+  }
+  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+    if (stream->outputs[n].has_part) {
+      RLO__EXIT_TRY(rlo__output_file_commit(&stream->outputs[n].part));
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+bool rlo__stream_leave_outputs(const rlo__stream *stream, int32_t num_begun, bool is_spoilt) {
+  bool stays = false;
+  for (int32_t n = 0; n < num_begun; ++n) {
+    rlo__stream_output *o = &stream->outputs[n];
+    rlo__shared_release(o->memory, (size_t)o->bytes);
+    if (o->journal_fd > 0) {
+      rlo__file_close(o->journal_fd);
+    }
+    if (o->has_part && !is_spoilt && rlo__output_file_leave(&o->part)) {
+      stays = true;
+    } else if (o->has_part) {
+      rlo__output_file_abandon(&o->part);
+    }
+  }
+  return stays;
 }
 
 /* -------------------------------------------------------------------- notes */

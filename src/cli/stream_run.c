@@ -275,18 +275,6 @@ static int watch(run *r) {
                                                    : rlo__check(status);
 }
 
-/* Cuts off what two passes have left behind the arrays, and what others have put
- * behind a part that was resumed. */
-static int cut_off_scratch(run *r) {
-  for (int32_t n = 0; n < r->stream->num_outputs; ++n) {
-    rlo__stream_output *o = &r->stream->outputs[n];
-    if (o->memory == NULL && o->has_part && !r->stream->is_verifying) {
-      RLO__EXIT_TRY(rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
-    }
-  }
-  return RLO__EXIT_OK;
-}
-
 static void release_jobs(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
@@ -421,7 +409,7 @@ static int try_jobs(run *r) {
   rlo__progress_begin(&r->progress, r->stream, r->result);
   RLO__EXIT_TRY(r->stream->num_steps > 0 ? do_steps(r) : do_jobs(r));
   rlo__progress_end(&r->progress, &r->result->info);
-  return cut_off_scratch(r);
+  return rlo__stream_cut_off_scratch(r->stream);
 }
 
 static int run_jobs(void *payload) {
@@ -536,20 +524,6 @@ static int begin_output(run *r, int32_t n) {
   return code;
 }
 
-/* Completes the outputs, and gives the parts their names. */
-static int commit_outputs(run *r) {
-  const rlo__stream *s = r->stream;
-  for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(rlo__stream_output_finish(s, &s->outputs[n], &r->result->digest));
-  }
-  for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (s->outputs[n].has_part) {
-      RLO__EXIT_TRY(rlo__output_file_commit(&s->outputs[n].part));
-    }
-  }
-  return RLO__EXIT_OK;
-}
-
 static int check_outputs(const run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; n < s->num_sources; ++n) {
@@ -563,19 +537,7 @@ static int check_outputs(const run *r) {
 static void end_outputs(run *r, int32_t num_begun) {
   /* A changed input spoils it too, unless the jobs were refused for that. */
   r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
-  bool stays = false;
-  for (int32_t n = 0; n < num_begun; ++n) {
-    rlo__stream_output *o = &r->stream->outputs[n];
-    rlo__shared_release(o->memory, (size_t)o->bytes);
-    if (o->journal_fd > 0) {
-      rlo__file_close(o->journal_fd);
-    }
-    if (o->has_part && !r->is_spoilt && rlo__output_file_leave(&o->part)) {
-      stays = true;
-    } else if (o->has_part) {
-      rlo__output_file_abandon(&o->part);
-    }
-  }
+  const bool stays = rlo__stream_leave_outputs(r->stream, num_begun, r->is_spoilt);
   if (r->result->stop_signal != 0) {
     rlo__stream_words_end(&r->words, stays);
   } else if (stays && r->result->has_begun) {
@@ -595,7 +557,7 @@ static int try_parts(run *r, int32_t *num_begun) {
   RLO__EXIT_TRY(ran);
   const int code = check_outputs(r);
   r->is_spoilt = code != RLO__EXIT_OK;
-  return r->is_spoilt ? code : commit_outputs(r);
+  return r->is_spoilt ? code : rlo__stream_commit_outputs(s, &r->result->digest);
 }
 
 int rlo__stream_run_share(rlo__stream *stream, int fd, int64_t offset_bytes,
