@@ -142,6 +142,32 @@ rlo_status rlo__array_reserve(void *array, size_t elem_bytes, size_t count, size
   return RLO_OK;
 }
 
+const void *rlo__keep(rlo__kept *kept, const void *block, size_t bytes) {
+  enum { NUM_RECENT = 64 };
+
+  for (size_t n = kept->count; n > 0 && n + NUM_RECENT > kept->count; --n) {
+    if (memcmp(kept->blocks[n - 1], block, bytes) == 0) {
+      return kept->blocks[n - 1];
+    }
+  }
+  void *copy = rlo__array_reserve(&kept->blocks, sizeof *kept->blocks, kept->count + 1,
+                                  &kept->capacity) == RLO_OK
+                   ? rlo__alloc_unset(bytes)
+                   : NULL;
+  if (copy != NULL) {
+    memcpy(copy, block, bytes);
+    kept->blocks[kept->count++] = copy;
+  }
+  return copy;
+}
+
+void rlo__kept_free(rlo__kept *kept) {
+  for (size_t n = 0; n < kept->count; ++n) {
+    rlo__free(kept->blocks[n]);
+  }
+  rlo__free(kept->blocks);
+}
+
 void *rlo__small_array_create(void *few, size_t few_bytes, size_t count, size_t elem_bytes) {
   if (count > few_bytes / elem_bytes) {
     return rlo__alloc_array(count, elem_bytes);

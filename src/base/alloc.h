@@ -76,6 +76,18 @@ void rlo__free_pages(void *pages, size_t bytes);
 RLO_NODISCARD rlo_status rlo__array_reserve(void *array, size_t elem_bytes, size_t count,
                                             size_t *capacity);
 
+/** Copies of blocks of one size, equal ones near each other once. Begins with zeros. */
+typedef struct rlo__kept {
+  void **blocks;
+  size_t count, capacity;
+} rlo__kept;
+
+/** Returns the copy of a block, made now or one of the last 64, which lives until
+ *  rlo__kept_free; NULL if there is no memory. */
+RLO_NODISCARD const void *rlo__keep(rlo__kept *kept, const void *block, size_t bytes);
+
+void rlo__kept_free(rlo__kept *kept);
+
 /**
  * A zeroed array of `count` elements that uses the caller's array `few` if it
  * is large enough, else the heap; NULL if there is no memory.

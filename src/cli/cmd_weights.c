@@ -25,9 +25,6 @@
 #define SINGLE_NAME "model.safetensors"
 #define INDEX_NAME  "model.safetensors.index.json"
 
-/* So many shapes are compared with a new one: models repeat those of a layer. */
-#define RECENT_SHAPES 64
-
 /* Of another recipe, or of files that have changed, nothing is gone on with. */
 #define IDENTITY_SEED UINT64_C(0x7765696768747331)
 
@@ -52,8 +49,8 @@ typedef struct weights {
   int32_t num_files;
   rlo_recipe_member *members;
   int64_t num_members;
-  rlo_shape **shapes;
-  size_t num_shapes, shape_capacity;
+  /* The members': 5 kB each, so that equal ones are one. */
+  rlo__kept shapes;
   uint64_t identity;
 
   /* The metadata of the output. */
@@ -77,26 +74,6 @@ typedef struct weights {
 
 /* ------------------------------------------------------------------- inputs */
 
-/* Keeps a shape, which is large, once. */
-static rlo_status keep_shape(weights *w, const rlo_shape *shape, const rlo_shape **out) {
-  for (size_t n = w->num_shapes; n > 0 && n + RECENT_SHAPES > w->num_shapes; --n) {
-    *out = w->shapes[n - 1];
-    if (rlo_shape_equal(*out, shape)) {
-      return RLO_OK;
-    }
-  }
-  RLO_TRY(
-      rlo__array_reserve(&w->shapes, sizeof(*w->shapes), w->num_shapes + 1, &w->shape_capacity));
-  rlo_shape *copy = rlo__alloc_unset(sizeof(*copy));
-  if (copy == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  *copy = *shape;
-  w->shapes[w->num_shapes++] = copy;
-  *out = copy;
-  return RLO_OK;
-}
-
 static rlo_status list_members(weights *w) {
   const int64_t count = rlo_safetensors_num_members(w->list);
   rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
@@ -108,7 +85,10 @@ static rlo_status list_members(weights *w) {
     rlo_recipe_member *member = &w->members[w->num_members];
     RLO_TRY(rlo_safetensors_get_member(w->list, w->num_members, &m));
     member->name = m.name;
-    RLO_TRY(keep_shape(w, &m.shape, &member->shape));
+    member->shape = rlo__keep(&w->shapes, &m.shape, sizeof(m.shape));
+    if (member->shape == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
   }
   return RLO_OK;
 }

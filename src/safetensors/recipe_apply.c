@@ -9,9 +9,6 @@
 #include "base/str.h"
 #include "safetensors/recipe.h"
 
-/* So many shapes are compared with a new one: models repeat those of a layer. */
-#define RECENT_SHAPES 64
-
 /* A result, or one of the members that are joined to one. */
 typedef struct piece {
   rlo_recipe_result made;
@@ -36,8 +33,7 @@ struct rlo_recipe_results {
   /* The members of all pieces, sorted by name and place. */
   int64_t *numbers;
   /* Those of results that are no copies: 5 kB each, so that equal ones are one. Owned. */
-  rlo_shape **shapes;
-  size_t num_shapes, shape_capacity;
+  rlo__kept shapes;
 };
 
 enum { MADE = -1 };
@@ -250,28 +246,6 @@ static rlo_status check_pieces(const rlo_recipe_results *results, const piece *p
   return RLO_OK;
 }
 
-/* Keeps a shape once. */
-static rlo_status keep_shape(rlo_recipe_results *results, const rlo_shape *shape,
-                             const rlo_shape **out) {
-  const size_t count = results->num_shapes;
-  for (size_t n = count; n > 0 && n + RECENT_SHAPES > count; --n) {
-    *out = results->shapes[n - 1];
-    if (rlo_shape_equal(*out, shape)) {
-      return RLO_OK;
-    }
-  }
-  RLO_TRY(rlo__array_reserve(&results->shapes, sizeof(*results->shapes), count + 1,
-                             &results->shape_capacity));
-  rlo_shape *copy = rlo__alloc_unset(sizeof(*copy));
-  if (copy == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  *copy = *shape;
-  results->shapes[results->num_shapes++] = copy;
-  *out = copy;
-  return RLO_OK;
-}
-
 /* Makes a result of pieces that follow one another. */
 static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t count) {
   piece *p = &results->pieces[begin];
@@ -288,7 +262,8 @@ static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t 
   rlo_shape shape;
   RLO_TRY(rlo__result_lower(p->rule, &p->made, results->members, NULL, NULL, &shape, &problems));
   rlo_problem_list_release(problems);
-  return keep_shape(results, &shape, &p->made.shape);
+  p->made.shape = rlo__keep(&results->shapes, &shape, sizeof(shape));
+  return p->made.shape != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
 }
 
 /* Makes results of all pieces, of which those that are none go. */
@@ -360,11 +335,8 @@ void rlo_recipe_results_release(rlo_recipe_results *results) {
   for (size_t n = 0; results != NULL && n < results->count; ++n) {
     rlo__free(results->pieces[n].name);
   }
-  for (size_t n = 0; results != NULL && n < results->num_shapes; ++n) {
-    rlo__free(results->shapes[n]);
-  }
   if (results != NULL) {
-    rlo__free((void *)results->shapes);
+    rlo__kept_free(&results->shapes);
     rlo__free(results->pieces);
     rlo__free(results->numbers);
     rlo__free(results->taken);
