@@ -127,16 +127,20 @@ void *rlo__context_find_function(const rlo_context *context, const char *name) {
              : NULL;
 }
 
-/** Finds the functions for unified shared memory, which a driver may name although
- *  the device has none. */
-static void find_usm(rlo_context *context) {
+/** Finds what the device can do with pointers. A driver may have the functions for unified
+ *  memory although the device has none. */
+static void find_shared_memory(rlo_context *context) {
+  cl_device_svm_capabilities svm = 0;
+  /* Devices of OpenCL 1.2 do not know the query. */
+  (void)clGetDeviceInfo(context->cl_device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL);
+  context->shared.has_svm = svm != 0;
   char extensions[8192] = "";
   (void)clGetDeviceInfo(context->cl_device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions,
                         NULL);
   if (strstr(extensions, "cl_intel_unified_shared_memory") != NULL) {
-    *(void **)&context->usm.set_argument =
+    *(void **)&context->shared.set_argument =
         rlo__context_find_function(context, "clSetKernelArgMemPointerINTEL");
-    *(void **)&context->usm.get_info =
+    *(void **)&context->shared.get_info =
         rlo__context_find_function(context, "clGetMemAllocInfoINTEL");
   }
 }
@@ -191,7 +195,7 @@ rlo_status rlo_context_create(cl_context context, cl_device_id device,
   made->cl_device = device;
   RLO_TRY_GOTO(rlo__device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
-  find_usm(made);
+  find_shared_memory(made);
   rlo__device_get_string(device, CL_DEVICE_NAME, made->device_name, sizeof made->device_name);
   RLO_TRY_GOTO(init_planning(made));
   rlo__table_init(&made->buffers, offsetof(rlo__buffer_record, node));

@@ -16,12 +16,15 @@
 typedef cl_int(CL_API_CALL *rlo__set_pointer_fn)(cl_kernel kernel, cl_uint index,
                                                  const void *pointer);
 
-/** Functions of cl_intel_unified_shared_memory; NULL where the device lacks it. */
-typedef struct rlo__usm {
+/** What a device can do with pointers. */
+typedef struct rlo__shared_memory {
+  /** It has shared virtual memory. */
+  bool has_svm;
+  /** Functions of cl_intel_unified_shared_memory; NULL where the device lacks it. */
   rlo__set_pointer_fn set_argument;
   cl_int(CL_API_CALL *get_info)(cl_context context, const void *pointer, cl_uint what,
                                 size_t capacity, void *out_value, size_t *out_bytes);
-} rlo__usm;
+} rlo__shared_memory;
 
 /** A buffer of rlo_buffer_create that is not released, with its size: what
  *  returns to the budget must not depend on a query that may fail. */
@@ -40,7 +43,7 @@ struct rlo_context {
   cl_context cl_context;
   cl_device_id cl_device;
   rlo_device_info device_info;
-  rlo__usm usm;
+  rlo__shared_memory shared;
   /** A device may have more than three dimensions; kernels use three. */
   size_t max_work_item_sizes[16];
   char device_name[128];

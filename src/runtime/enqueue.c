@@ -95,7 +95,6 @@ static rlo_status resolve(const rlo_plan *plan, operand_list operands) {
 static rlo_status for_each_launch(rlo_plan *plan, const rlo_operands *operands, rlo_launch_fn fn,
                                   void *payload) {
   rlo_context *context = plan->context;
-  RLO_TRY(rlo__context_check_process(context));
   operand_list bound = {
       [RLO__OPERAND_SRC] = {.memory = operands->src,
                             .pointer = operands->src_pointer,
@@ -142,7 +141,6 @@ static rlo_status enqueue_marker(const rlo__submission *to) {
 }
 
 static rlo_status enqueue(rlo_plan *plan, const rlo_operands *operands, rlo__submission *to) {
-  RLO_TRY(rlo__context_check_process(plan->context));
   RLO_TRY(check_queue(plan->context, to->queue));
   RLO_TRY(check_wait_list(plan->context, to->num_wait, to->wait_list));
   rlo_status status = for_each_launch(plan, operands, rlo__launch_enqueue, to);
@@ -175,14 +173,18 @@ rlo_status rlo_enqueue(rlo_plan *plan, cl_command_queue queue, cl_mem src, int64
                                  .dst = dst,
                                  .dst_offset_bytes = dst_offset_bytes};
   rlo__submission to = {plan->context, queue, num_wait, wait_list, out_event, NULL};
+  RLO_TRY(rlo__context_check_process(plan->context));
   return enqueue(plan, &operands, &to);
 }
 
-/** Reads the operands of a caller. */
-static rlo_status read_operands(const rlo_operands *operands, rlo_operands *out_known) {
+/** Reads the operands of a caller, whose process may use the plan. */
+static rlo_status read_operands(const rlo_plan *plan, const rlo_operands *operands,
+                                rlo_operands *out_known) {
   RLO_REQUIRE(operands);
   *out_known = (rlo_operands)RLO_OPERANDS_INIT;
-  return rlo__options_read("operands", "RLO_OPERANDS_INIT", operands, out_known, sizeof *out_known);
+  RLO_TRY(
+      rlo__options_read("operands", "RLO_OPERANDS_INIT", operands, out_known, sizeof *out_known));
+  return rlo__context_check_process(plan->context);
 }
 
 rlo_status rlo_enqueue_operands(rlo_plan *plan, cl_command_queue queue,
@@ -190,7 +192,7 @@ rlo_status rlo_enqueue_operands(rlo_plan *plan, cl_command_queue queue,
                                 const cl_event *wait_list, cl_event *out_event) {
   RLO_REQUIRE(plan, queue);
   rlo_operands known;
-  RLO_TRY(read_operands(operands, &known));
+  RLO_TRY(read_operands(plan, operands, &known));
   rlo__submission to = {plan->context, queue, num_wait, wait_list, out_event, NULL};
   return enqueue(plan, &known, &to);
 }
@@ -199,7 +201,7 @@ rlo_status rlo_plan_get_launches(rlo_plan *plan, const rlo_operands *operands, r
                                  void *payload) {
   RLO_REQUIRE(plan, fn);
   rlo_operands known;
-  RLO_TRY(read_operands(operands, &known));
+  RLO_TRY(read_operands(plan, operands, &known));
   return for_each_launch(plan, &known, fn, payload);
 }
 
@@ -230,7 +232,7 @@ rlo_status rlo_command_buffer_record(rlo_plan *plan, const rlo_operands *operand
                                      const cl_uint *wait_list, cl_uint *out_sync_point) {
   RLO_REQUIRE(plan, buffer);
   rlo_operands known;
-  RLO_TRY(read_operands(operands, &known));
+  RLO_TRY(read_operands(plan, operands, &known));
   RLO_TRY(check_wait_count(num_wait, wait_list, "sync points"));
   recording to = {.buffer = buffer, .num_wait = num_wait, .wait_list = wait_list};
   *(void **)&to.command = rlo__context_find_function(plan->context, "clCommandNDRangeKernelKHR");

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of OpenCL, found when one is first called, so that the library is
  * linked with no loader and its host side runs where there is none. */
-#undef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 200
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "relayout/opencl.h"
 
 #include <CL/cl_ext.h>

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared virtual memory is of OpenCL 2.0. */
-#undef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 200
 #include "runtime/operand.h"
 
 #include <CL/cl_ext.h>
@@ -104,26 +101,23 @@ static rlo_status align(const rlo_context *context, const rlo__operand_need *nee
 static rlo_status resolve_pointer(const rlo_context *context, const rlo__operand_need *need,
                                   rlo__operand *operand) {
   const char *side = side_names[need->side];
-  cl_device_svm_capabilities svm = 0;
   const char *base = NULL;
   size_t bytes = SIZE_MAX;
   if (operand->memory != NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s is both a buffer and a pointer", side);
   }
-  if (context->usm.get_info != NULL &&
-      context->usm.get_info(context->cl_context, operand->pointer, CL_MEM_ALLOC_BASE_PTR_INTEL,
-                            sizeof base, &base, NULL) == CL_SUCCESS &&
+  if (context->shared.get_info != NULL &&
+      context->shared.get_info(context->cl_context, operand->pointer, CL_MEM_ALLOC_BASE_PTR_INTEL,
+                               sizeof base, &base, NULL) == CL_SUCCESS &&
       base != NULL) {
     RLO_TRY(rlo__cl_error_check(
         "clGetMemAllocInfoINTEL",
-        context->usm.get_info(context->cl_context, operand->pointer, CL_MEM_ALLOC_SIZE_INTEL,
-                              sizeof bytes, &bytes, NULL)));
+        context->shared.get_info(context->cl_context, operand->pointer, CL_MEM_ALLOC_SIZE_INTEL,
+                                 sizeof bytes, &bytes, NULL)));
     bytes -= (size_t)((const char *)operand->pointer - base);
-    operand->set_pointer = context->usm.set_argument;
+    operand->set_pointer = context->shared.set_argument;
   } else {
-    /* Devices of OpenCL 1.2 do not know the query. */
-    (void)clGetDeviceInfo(context->cl_device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL);
-    if (svm == 0) {
+    if (!context->shared.has_svm) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "the %s is a pointer, and the device (%s) has no shared virtual memory", side,
                       context->device_name);

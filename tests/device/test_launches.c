@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#undef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 200
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <stdio.h>
