@@ -197,7 +197,7 @@ bool test_job_submit(test_job *job, rlo_service *service) {
   test_storage_stats src, dst;
   job->options.watch = watch;
   job->options.watch_payload = job;
-  memset(job->times_shown, 0, sizeof job->times_shown);
+  memset(job->times_shown, 0, (size_t)job->problem.problem.dst_bytes);
   src = test_storage_get_stats(job->src.storage);
   dst = test_storage_get_stats(job->dst.storage);
   job->read_before = src.bytes_read + dst.bytes_read;
