@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "relayout/cache.h"
 #include "relayout/ops.h"
 #include "relayout/plan.h"
 #include "relayout/status.h"
@@ -505,57 +506,6 @@ RLO_API RLO_NODISCARD rlo_status rlo_enqueue_operands(rlo_plan *plan, cl_command
                                                       cl_uint num_wait, const cl_event *wait_list,
                                                       cl_event *out_event);
 
-/** A kernel of a plan, ready to be enqueued or recorded. */
-typedef struct rlo_launch {
-  /** sizeof(rlo_launch), by the library's header. */
-  size_t struct_size;
-  /** With all arguments set. Borrowed for the call: what is enqueued or recorded in it
-   *  has its own copy of the arguments. clCloneKernel makes one that stays. */
-  cl_kernel kernel;
-  /** The arguments of clEnqueueNDRangeKernel, of work_dim sizes each. There is no global
-   *  offset. */
-  cl_uint work_dim;
-  const size_t *global_size, *local_size;
-  /** From 0; each step but the first waits for the step before. */
-  int32_t step, num_steps;
-} rlo_launch;
-
-/** Receives a launch. Any status but RLO_OK ends the call that it is made in, which
- *  returns it. */
-typedef rlo_status (*rlo_launch_fn)(void *payload, const rlo_launch *launch);
-
-/**
- * Hands out the launches of a plan for a caller that enqueues, records or times them
- * itself. Nothing is enqueued here; builds as rlo_enqueue does.
- * @param operands  borrowed for the call; checked as by rlo_enqueue_operands.
- * @param fn        called once for each step, in their order, by this thread, without a
- *                  lock; never for a problem without points. It may call any function
- *                  of the library.
- * @return the status of `fn` if that is not RLO_OK; else as rlo_enqueue_operands, before
- *         the first call but for RLO_DEVICE and RLO_OUT_OF_MEMORY.
- * Threads: safe, on one plan too.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_plan_get_launches(rlo_plan *plan, const rlo_operands *operands,
-                                                       rlo_launch_fn fn, void *payload);
-
-struct _cl_command_buffer_khr;
-
-/**
- * Records a plan in a command buffer of cl_khr_command_buffer, whose queue belongs to
- * the plan's context and device.
- * @param buffer     a cl_command_buffer_khr that is being recorded, borrowed. What it
- *                   keeps is the driver's own; plan and context may be released before it.
- * @param num_wait, wait_list  0 and NULL, or that many sync points of the buffer.
- * @param out_sync_point  may be NULL. Of the last step; 0 for a problem without points, for
- *                   which nothing is recorded. Unchanged on failure, after which the buffer
- *                   is of no use.
- * @return as rlo_enqueue_operands; RLO_UNSUPPORTED if the driver lacks the extension.
- * Threads: safe, as long as one thread records a buffer.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_command_buffer_record(
-    rlo_plan *plan, const rlo_operands *operands, struct _cl_command_buffer_khr *buffer,
-    cl_uint num_wait, const cl_uint *wait_list, cl_uint *out_sync_point);
-
 /*
  * Wisdom: the fastest family and schedule for each problem that rlo_plan_create
  * measured on this device (RLO_EFFORT_MEASURE). A context uses its wisdom for
@@ -619,50 +569,6 @@ RLO_API void rlo_context_clear_wisdom(rlo_context *context);
 RLO_API RLO_NODISCARD rlo_status rlo_context_explain(
     rlo_context *context, const rlo_problem *problem, const rlo_plan_options *options,
     int64_t src_alignment_bytes, int64_t dst_alignment_bytes, rlo_plan_report **out_report);
-
-/*
- * The directory of compiled programs (rlo_context_options.cache_dir). These
- * functions need no device. Deleted programs are compiled again when needed.
- */
-
-/** Contents of a cache directory. Begin with RLO_CACHE_INFO_INIT. */
-typedef struct rlo_cache_info {
-  /** sizeof(rlo_cache_info). */
-  size_t struct_size;
-  /** Path, truncated to fit; empty if there is none, because neither
-   *  XDG_CACHE_HOME nor HOME is an absolute path. */
-  char path[1024];
-  /** Contexts use the directory, or would create it. */
-  bool is_usable;
-  /** If not, why: one sentence. */
-  char reason[256];
-  int64_t num_entries;
-  int64_t bytes;
-} rlo_cache_info;
-
-#define RLO_CACHE_INFO_INIT \
-  { sizeof(rlo_cache_info), {0}, false, {0}, 0, 0 }
-
-/**
- * Counts the entries of a cache directory. Does not create it.
- * @param path  NULL: the default directory, read from the environment.
- * @return RLO_OK, also if the directory does not exist or is not usable;
- *         RLO_INVALID_ARGUMENT if out_info is NULL or of a struct_size that
- *         this library does not know; RLO_OUT_OF_MEMORY; RLO_IO.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info);
-
-/**
- * Deletes the entries of a cache directory and leftover temporary files. Other
- * files and the directory itself stay. Safe while processes use the directory.
- * @param path      as for rlo_cache_inspect.
- * @param out_info  the entries deleted; may be NULL.
- * @return RLO_OK, also if the directory does not exist; RLO_UNSUPPORTED if it
- *         is one that contexts do not use; RLO_INVALID_ARGUMENT, before
- *         anything is deleted, for such a struct_size; RLO_OUT_OF_MEMORY;
- *         RLO_IO.
- */
-RLO_API RLO_NODISCARD rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info);
 
 RLO_END_DECLS
 

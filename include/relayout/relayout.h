@@ -22,6 +22,7 @@
  * rlo_error_last()->message holds the sentence that belongs to a failure.
  */
 
+#include "relayout/cache.h"
 #include "relayout/chain.h"
 #include "relayout/dtype.h"
 #include "relayout/export.h"

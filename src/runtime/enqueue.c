@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/opencl.h"
+#include "relayout/launch.h"
 
 #include <CL/cl_ext.h>
 

@@ -2,6 +2,7 @@
 #ifndef RLO_RUNTIME_PLANNED_H
 #define RLO_RUNTIME_PLANNED_H
 
+#include "relayout/launch.h"
 #include "runtime/operand.h"
 
 /** The memories of one launch, borrowed: none where it reads or writes no bytes. */

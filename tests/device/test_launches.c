@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/launch.h"
 #include "relayout/ops.h"
 #include "support/device_suite.h"
 #include "support/expect.h"

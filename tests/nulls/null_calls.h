@@ -12,6 +12,7 @@
 #include "relayout/gradient.h"
 #include "relayout/index.h"
 #include "relayout/kernel.h"
+#include "relayout/launch.h"
 #include "relayout/npy.h"
 #include "relayout/profile.h"
 #include "relayout/recipe.h"
