@@ -89,8 +89,7 @@ void rlo__grid_drop_guards(rlo_problem *problem, int64_t granule_bytes) {
     bool is_between = false;
     for (int32_t a = 0; a < problem->num_axes; ++a) {
       const int64_t step = rlo__mul_capped(rlo__abs(problem->dst.axis[a]), bits);
-      is_between = is_between || (problem->guards[g].form.axis[a] != 0 && problem->extents[a] > 1 &&
-                                  step % granule_bits == 0);
+      is_between = is_between || (problem->guards[g].form.axis[a] != 0 && step % granule_bits == 0);
     }
     if (is_between) {
       rlo__rewrite_remove_guard(problem, g);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "relayout/ops.h"
+#include "service/piece_grid.h"
 #include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/sanitized.h"
@@ -236,6 +237,33 @@ RLO_TABLE_TEST(test_piece_plan__hulls_of_granules, hulls) {
   if (hulls[_i].is_unit) {
     ck_assert_int_eq(plan.bytes_read, of_bytes.bytes_read);
     ck_assert_int_eq(plan.num_pieces, of_bytes.num_pieces);
+  }
+}
+
+/* A part of one row of an axis moves the granules that the plan counts, also where the
+ * guard leaves some of its points. */
+RLO_TEST(test_piece_plan__granules_of_which_a_guard_leaves_some) {
+  test_plan_make(32, 4, (int64_t[]){24, 2, 8, 5}, (int64_t[]){1, 120, 240, 24},
+                 (int64_t[]){80, 40, 5, 1}, &whole);
+  whole.num_guards = 1;
+  whole.guards[0] = (rlo_guard){RLO_GUARD_SKIP, {.axis = {0, 5, 0, 1}}, 6};
+  whole.src_bytes = whole.dst_bytes = 7680;
+  rlo_storage_traits plain = file;
+  file.granule_bytes = 16;
+  file.bytes = plain.bytes = 7680;
+  budget.host_bytes = KIB;
+  expect_ok(rlo__piece_plan_make(&whole, &plain, &file, &budget, &plan));
+  ck_assert_int_gt(plan.num_boxes, 1);
+  for (int64_t b = 0; b < plan.num_boxes; ++b) {
+    expect_ok(rlo__piece_plan_box(&plan, b, &box));
+    for (int64_t p = 0; p < rlo__piece_plan_num_pieces(&plan, b); ++p) {
+      expect_ok(rlo__piece_plan_cut(&plan, b, p, &box, &piece));
+      const rlo_problem *written = plan.gathered == RLO__SIDE_DESTINATION ? &box : &piece;
+      rlo__lattice moved;
+      expect_ok(rlo__grid_moved(written, RLO__SIDE_DESTINATION, 16, 7680, &moved));
+      ck_assert_int_eq(moved.base_byte % 16, 0);
+      ck_assert_int_eq(moved.run_bytes % 16, 0);
+    }
   }
 }
 
