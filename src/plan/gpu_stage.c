@@ -153,10 +153,10 @@ static void stack(const draft *d, rlo__gpu_stage *s) {
  * without conflicts. The mean over the groups of lanes that memory serves at a
  * time. */
 static double find_load_rounds(const draft *d, const rlo__gpu_stage *s) {
-  int64_t access_bytes = rlo__max(d->unit_bytes, BANK_BYTES);
-  int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
+  /* Units and banks have powers of two of bytes, and no lane is below run_low. */
+  const int32_t log2_access = __builtin_ctzll((uint64_t)rlo__max(d->unit_bytes, BANK_BYTES));
+  const int64_t at_a_time = (int64_t)BANKS * BANK_BYTES >> log2_access;
   int64_t rounds = 0;
-  int64_t groups = 0;
   for (int64_t first = 0; first < BANKS; first += at_a_time) {
     /* The words wanted of each bank, without repetition. */
     int64_t words[BANKS][BANKS];
@@ -167,8 +167,8 @@ static double find_load_rounds(const draft *d, const rlo__gpu_stage *s) {
       for (int32_t k = 0; k < d->block->num_axes; ++k) {
         at += d->lanes[first + lane][k] * s->local_strides[k];
       }
-      int64_t word = at / access_bytes;
-      int64_t bank = word % at_a_time;
+      int64_t word = at >> log2_access;
+      int64_t bank = word & (at_a_time - 1);
       int32_t n = 0;
       while (n < count[bank] && words[bank][n] != word) {
         ++n;
@@ -179,9 +179,8 @@ static double find_load_rounds(const draft *d, const rlo__gpu_stage *s) {
       }
     }
     rounds += most;
-    ++groups;
   }
-  return (double)rounds / (double)groups;
+  return (double)(rounds * at_a_time) / (double)BANKS;
 }
 
 static void place_lanes(draft *d) {
@@ -222,6 +221,11 @@ static void try_layout(const draft *d, int64_t limit_bytes, rlo__gpu_stage *s,
                        rlo__gpu_stage *best) {
   stack(d, s);
   if (s->local_bytes > limit_bytes) {
+    return;
+  }
+  /* To find the rounds takes long: not where the least of them would not do. */
+  estimate(d, 1.0, s);
+  if (best->cost > 0.0 && s->cost >= best->cost) {
     return;
   }
   estimate(d, find_load_rounds(d, s), s);
