@@ -3,12 +3,13 @@
 # A copy of the system's PoCL, made of links, whose opencl-c.h declares only the
 # functions that this tree uses (used_builtins.py) and whose library of built-in
 # functions has no others (used_library.py): a program compiles in half the time, and
-# the first one of a context in a quarter. PoCL looks for both beside its library. Sets rlo_test_vendors, the
-# folder for OCL_ICD_VENDORS; to nothing where there is no such PoCL, where the
-# environment chooses the drivers, and with --slow, which uses PoCL as it is.
+# the first one of a context in a quarter. PoCL looks for both beside its library.
+# Sets rlo_test_driver, the variables that make OpenCL's loader take it, and its
+# compiler a linker that reads no libraries; to nothing where there is no such PoCL,
+# where the environment chooses the drivers, and with --slow, which uses PoCL as it is.
 # rlo_test_work_groups is what PoCL 5 and later need in the environment to compile
 # kernels of the GPU class: rlo_device_info.is_cpu_class_only.
-set(rlo_test_vendors)
+set(rlo_test_driver)
 set(rlo_test_work_groups)
 set(vendors /etc/OpenCL/vendors)
 if(NOT EXISTS "${vendors}/pocl.icd")
@@ -36,7 +37,7 @@ if(NOT EXISTS "${share}/include/opencl-c.h")
 endif()
 
 set(pocl "${PROJECT_BINARY_DIR}/tests/pocl")
-set(rlo_test_vendors "${pocl}/vendors")
+set(rlo_test_driver "OCL_ICD_VENDORS=${pocl}/vendors" "COMPILER_PATH=${pocl}/bin")
 file(
   GLOB parts
   RELATIVE "${share}"
@@ -47,15 +48,17 @@ file(GLOB others "${vendors}/*.icd")
 list(REMOVE_ITEM others "${vendors}/pocl.icd")
 # The links are made once for what the system has: kernels compile also between a run
 # of CMake and the next build.
-set(made_of "${library};${share};${parts};${others}")
+set(made_of "${library};${share};${parts};${others};bin")
 set(made_of_before)
 if(EXISTS "${pocl}/made_of")
   file(READ "${pocl}/made_of" made_of_before)
 endif()
 if(NOT made_of STREQUAL made_of_before)
   file(REMOVE_RECURSE "${pocl}")
-  file(MAKE_DIRECTORY "${pocl}/lib/links" "${pocl}/share/pocl/include"
-       "${rlo_test_vendors}")
+  file(MAKE_DIRECTORY "${pocl}/bin" "${pocl}/lib/links" "${pocl}/share/pocl/include"
+       "${pocl}/vendors")
+  file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/support/pocl_ld.sh" "${pocl}/bin/ld"
+       SYMBOLIC)
   file(CREATE_LINK "${library}" "${pocl}/lib/links/${library_name}" SYMBOLIC)
   file(CREATE_LINK "${library_dir}/pocl" "${pocl}/lib/links/pocl" SYMBOLIC)
   # The whole header too, until it is reduced.
@@ -64,9 +67,9 @@ if(NOT made_of STREQUAL made_of_before)
   endforeach()
   foreach(other IN LISTS others)
     get_filename_component(name "${other}" NAME)
-    file(CREATE_LINK "${other}" "${rlo_test_vendors}/${name}" SYMBOLIC)
+    file(CREATE_LINK "${other}" "${pocl}/vendors/${name}" SYMBOLIC)
   endforeach()
-  file(WRITE "${rlo_test_vendors}/pocl.icd" "${pocl}/lib/links/${library_name}\n")
+  file(WRITE "${pocl}/vendors/pocl.icd" "${pocl}/lib/links/${library_name}\n")
   file(WRITE "${pocl}/made_of" "${made_of}")
 endif()
 
@@ -117,4 +120,5 @@ add_custom_target(
     "${rlo_python}" "${CMAKE_CURRENT_SOURCE_DIR}/support/used_builtins.py"
     "${share}/include/opencl-c.h" "${pocl}/share/pocl/include/opencl-c.h"
     ${sources} ${pocl_reduce}
+  COMMENT "Reducing the header and the library of PoCL"
   VERBATIM)
