@@ -14,18 +14,18 @@ import os
 import struct
 import weakref
 import zlib
+from functools import partial
 from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
-from . import _c
 from ._arrays import Dims, numpy_type, row_major, type_name
-from .errors import ArgumentError, Exists, NotFound, Unsupported
-from .files import FORMATS, About, Destination, InPlace, Part, Source, carrier, identity
+from .errors import ArgumentError, Exists, NotFound
+from .files import FORMATS, About, Destination, Format, Part, Source, carrier, identity
 from .layout import Shape
 from .locate import locate
 from .ops import transpose
-from .service import Service, Storage
+from .service import Storage
 
 Region = tuple[slice, ...]
 
@@ -69,32 +69,35 @@ def _extent(region: Region) -> Any:
     return (..., *(slice(each.stop - each.start) for each in region))
 
 
-def _package(name: str, path: Any) -> Any:
-    import importlib
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise Unsupported(f"{path}: {name}, which reads and writes it, is not installed") from None
-
-
-def _split(path: str) -> tuple[str, str]:
-    name, _, member = path.partition("::")
-    return name, member.strip("/")
-
-
-def _is_path(path: Any, *endings: str) -> bool:
-    return isinstance(path, str) and _split(path)[0].lower().rstrip("/").endswith(endings)
-
-
-def _is_object(x: Any, package: str, name: str) -> bool:
-    return type(x).__name__ == name and type(x).__module__.partition(".")[0] == package
+Coordinates = dict[str, tuple[Any, About]]
 
 
 def _plain(value: Any) -> Any:
     """An attribute as JSON has it."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
+    if type(value).__name__ == "Empty":  # h5py's, of an empty text
+        return ""
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _coordinate_names(about: About) -> list[str]:
+    """Those of its dimensions, and others as the CF conventions name them."""
+    names = (*about.names, *str(about.attributes.get("coordinates", "")).split())
+    return [name for name in dict.fromkeys(names) if name and name != about.name]
+
+
+def _array_in(group: Any, member: str, path: str, kind: type, about: Callable[[Any], About]) -> Any:
+    """The array of a group that has a name, or the only one that is no coordinate."""
+    if not member:
+        arrays = {name: about(group[name]) for name in group if isinstance(group[name], kind)}
+        others = {name for each in arrays.values() for name in _coordinate_names(each)}
+        names = [name for name in arrays if name not in others]
+        member = names[0] if len(names) == 1 else ""
+    found = group.get(member) if member else None
+    if not isinstance(found, kind):
+        raise NotFound(f"{path} has no array {member!r}; it has {', '.join(group)}")
+    return found
 
 
 def _created(shape: Shape, source: Source) -> tuple[Dims, np.dtype[Any]]:
@@ -104,124 +107,140 @@ def _created(shape: Shape, source: Source) -> tuple[Dims, np.dtype[Any]]:
     return shape.dims, np.dtype(source.type or numpy_type(shape.dtype))
 
 
-class _Existing(InPlace):
+def _existing(storage: Storage, *options: Any) -> Destination:
     """An array that exists: what it has in chunks beyond its border is nobody's."""
+    if any(options):
+        raise TypeError("an array that exists has its chunks and options")
+    return Destination(storage, is_new=True)
 
-    def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
-        job.is_new_destination = True
 
+class _Made(Part):
+    """An array that is made beside its name by a generator: it yields the storage, goes on when
+    that is whole, and, if it yields again, when the array has its name."""
 
-class _Whole(_Existing):
-    """An array that is made beside its name. `make` returns a storage, and what is called at
-    the end with whether it is whole."""
-
-    def __init__(self, part: Part, make: Callable[[], tuple[Storage, Callable[[bool], None]]]) -> None:
-        self.part = part
+    def __init__(self, path: str, make: Callable[[Part], Iterator[Any]], **options: Any) -> None:
+        super().__init__(path, **options)
+        self.steps = make(self)
         try:
-            storage, self.close = make()
+            self.storage = next(self.steps)
         except BaseException:
-            part.abandon()
+            super().abandon()
             raise
-        super().__init__(storage)
-        self.scratch_folder = os.path.dirname(part.part)
-
-    def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
-        super().prepare(service, problem, source, job)
-        if self.part.has_journal:
-            job.journal_path = os.fsencode(self.part.journal)
+        self.shape = self.storage.shape
+        self.scratch_folder = os.path.dirname(self.part)
 
     def finish(self) -> None:
-        self.close(True)
-        self.part.finish()
+        next(self.steps, None)
+        super().finish()
+        next(self.steps, None)
 
     def abandon(self) -> None:
-        self.close(False)
-        self.part.abandon()
+        self.steps.close()  # type: ignore[attr-defined]
+        super().abandon()
 
 
-# -------------------------------------------------------------------- formats
+# ----------------------------------------------------------------------- Zarr
 
-class _Zarr:
-    """Zarr 2 and 3: paths of local stores, or arrays of zarr-python in any store."""
+def _open_zarr(x: Any, member: str) -> Source:
+    import zarr
+    array = x
+    if isinstance(x, str):
+        if (array := _opened(x)) is None:
+            raise NotFound(f"{x} has no array {member!r}")
+        if member or not isinstance(array, zarr.Array):
+            array = _array_in(array, member, x, zarr.Array, _about_zarr)
+    storage = chunked(array.shape, array.chunks, array.dtype, read=array.__getitem__)
+    return Source(storage, carrier(array.dtype)[1], _about_zarr(array))
 
-    def claims(self, path: Any) -> bool:
-        return _is_path(path, ".zarr") or _is_object(path, "zarr", "Array")
 
-    def open(self, path: Any, **options: Any) -> Source:
-        array = path
-        if isinstance(path, str):
-            name, member = _split(path)
-            try:
-                array = _package("zarr", path).open_array(name, path=member or None, mode="r")
-            except FileNotFoundError:
-                raise NotFound(f"{name} has no array {member!r}") from None
-        storage = chunked(array.shape, array.chunks, array.dtype, read=array.__getitem__)
-        return Source(storage, carrier(array.dtype)[1], self.about(array))
+def _opened(path: str) -> Any:
+    """What is at the root of a store, if there is one."""
+    import zarr
+    try:
+        return zarr.open(path, mode="r")
+    except FileNotFoundError:
+        return None
 
-    @staticmethod
-    def about(array: Any) -> About:
-        attributes = dict(array.attrs)
-        version = array.metadata.zarr_format
-        names = attributes.pop("_ARRAY_DIMENSIONS", None) if version == 2 \
-            else array.metadata.dimension_names
-        missing = attributes.get("_FillValue")
-        if isinstance(missing, str) and array.dtype.kind == "f":  # as xarray has it
-            attributes["_FillValue"] = struct.unpack("<d", base64.b64decode(missing))[0]
-        codec = {"zarr_format": version, "compressors": array.compressors, "filters": array.filters}
-        return About(tuple(name or "" for name in names or ()), attributes, array.fill_value,
-                     array.chunks, {"zarr": codec})
 
-    def create(self, path: Any, shape: Shape, source: Source, *, resume: bool = False,
-               chunks: Sequence[int] | None = None, **options: Any) -> Destination:
-        if not isinstance(path, str):
-            if options or chunks:
-                raise TypeError("an array that exists has its chunks and options")
-            return _Existing(self.written(path))
-        zarr = _package("zarr", path)
-        dims, dtype = _created(shape, source)
-        name, member = _split(path)
-        target = os.path.join(name, member) if member else name.rstrip("/")
-        if os.path.exists(target):
-            raise Exists(f"{target} exists; what is made of several files is not replaced")
-        codec = source.about.codec.get("zarr", {})
-        version = options.setdefault("zarr_format", codec.get("zarr_format", 3))
-        if codec.get("zarr_format") == version:
-            options = {**codec, **options}
-        options.setdefault("fill_value", source.about.fill)
-        names = source.about.names or None
-        attributes = {key: _plain(value) for key, value in source.about.attributes.items()}
-        attributes.update(options.pop("attributes", {}))
-        if version == 2 and names:
-            attributes["_ARRAY_DIMENSIONS"] = names
-        elif names:
-            options.setdefault("dimension_names", [each or None for each in names])
-        if isinstance(attributes.get("_FillValue"), float):  # as xarray has it
-            attributes["_FillValue"] = base64.b64encode(
-                struct.pack("<d", attributes["_FillValue"])).decode()
-        part = Part(target, name=name.rstrip("/") + ("." + member.replace("/", ".") if member else ""),
-                    is_folder=True, has_journal=resume, resume=resume)
+def _about_zarr(array: Any) -> About:
+    attributes = dict(array.attrs)
+    version = array.metadata.zarr_format
+    names = attributes.pop("_ARRAY_DIMENSIONS", ()) if version == 2 else array.metadata.dimension_names
+    missing = attributes.get("_FillValue")
+    if version == 2 and names and array.fill_value is not None:  # as xarray has it, like the next
+        attributes["_FillValue"] = _plain(array.fill_value)
+    elif isinstance(missing, str) and array.dtype.kind == "f":
+        attributes["_FillValue"] = struct.unpack("<d", base64.b64decode(missing))[0]
+    codec = {"zarr_format": version, "compressors": array.compressors, "filters": array.filters}
+    about = About(os.path.basename(array.path), tuple(name or "" for name in names or ()), attributes,
+                  array.fill_value, array.chunks, {"zarr": codec})
+    return about._replace(coordinates=partial(_coordinates_zarr, array, about))
 
-        def make() -> tuple[Storage, Callable[[bool], None]]:
-            if part.is_resumed:
-                array = zarr.open_array(part.part, mode="r+")
-            else:
-                array = zarr.create_array(part.part, shape=dims, dtype=dtype, attributes=attributes,
-                                          chunks=chunks or source.about.chunks or "auto", **options)
-            return self.written(array, lambda: _sync(part.lock)), close
 
-        def close(is_whole: bool) -> None:
-            if member and is_whole:
-                group = zarr.open_group(name, mode="a", zarr_format=version)
-                if "/" in member:
-                    group.require_group(os.path.dirname(member))
-        return _Whole(part, make)
+def _coordinates_zarr(array: Any, about: About) -> Coordinates:
+    import zarr
+    if not array.path:
+        return {}
+    group = zarr.open_group(array.store, path=os.path.dirname(array.path), mode="r")
+    found = {name: group.get(name) for name in _coordinate_names(about)}
+    return {name: (each[...], _about_zarr(each)) for name, each in found.items()
+            if isinstance(each, zarr.Array)}
 
-    @staticmethod
-    def written(array: Any, flush: Callable[[], None] | None = None) -> Storage:
-        def write(region: Region, part: Any) -> None:
-            array[region] = part.copy()  # a store in memory may keep it
-        return chunked(array.shape, array.shards or array.chunks, array.dtype,
-                       read=array.__getitem__, write=write, flush=flush)
+
+def _options_zarr(about: About, version: int, is_scalar: bool) -> dict[str, Any]:
+    """What `create_array` gets, as xarray has it."""
+    attributes = {key: _plain(value) for key, value in about.attributes.items()}
+    missing = attributes.get("_FillValue")
+    if version == 2 and (about.names or is_scalar):
+        attributes.pop("_FillValue", None)
+        return {"attributes": {**attributes, "_ARRAY_DIMENSIONS": about.names}, "fill_value": missing}
+    if isinstance(missing, float):
+        attributes["_FillValue"] = base64.b64encode(struct.pack("<d", missing)).decode()
+    names = [each or None for each in about.names] or None
+    return {"attributes": attributes, "fill_value": about.fill,
+            **({"dimension_names": names} if version > 2 else {})}
+
+
+def _create_zarr(x: Any, member: str, shape: Shape, source: Source, *, resume: bool = False,
+                 chunks: Sequence[int] | None = None, **options: Any) -> Destination:
+    if not isinstance(x, str):
+        return _existing(_written_zarr(x), options, chunks)
+    import zarr
+    dims, dtype = _created(shape, source)
+    about = source.about
+    coordinates = about.coordinates()
+    name = member or (about.name if coordinates else "")
+    if os.path.exists(os.path.join(x, member)):
+        raise Exists(f"{os.path.join(x, member)} exists; what is made of several files is not replaced")
+    codec = about.codec.get("zarr", {})
+    group = _opened(x)
+    version = options.setdefault("zarr_format", group.metadata.zarr_format if group is not None
+                                 else codec.get("zarr_format", 3))
+    described = _options_zarr(about, version, not dims)
+    described["attributes"].update(options.pop("attributes", {}))
+    options = {**(codec if codec.get("zarr_format") == version else {}), **described, **options}
+
+    def make(part: Part) -> Iterator[Any]:
+        if part.is_resumed:
+            array = zarr.open_array(part.part, path=name, mode="r+")
+        else:
+            array = zarr.create_array(part.part, name=name or None, shape=dims, dtype=dtype,
+                                      chunks=tuple(chunks or about.chunks) or "auto", **options)
+            for other, (values, its) in coordinates.items():
+                zarr.create_array(part.part, name=os.path.join(os.path.dirname(name), other), data=values,
+                                  zarr_format=version, **_options_zarr(its, version, values.ndim == 0))
+        yield _written_zarr(array, partial(_sync, part.lock))
+        yield
+        if group is not None and group.metadata.consolidated_metadata is not None:
+            zarr.consolidate_metadata(x)
+    return _Made(x, make, member=member, is_folder=True, has_journal=resume, resume=resume)
+
+
+def _written_zarr(array: Any, flush: Callable[[], None] | None = None) -> Storage:
+    def write(region: Region, part: Any) -> None:
+        array[region] = part.copy()  # a store in memory may keep it
+    return chunked(array.shape, array.shards or array.chunks, array.dtype,
+                   read=array.__getitem__, write=write, flush=flush)
 
 
 def _sync(descriptor: int) -> None:
@@ -230,9 +249,12 @@ def _sync(descriptor: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+# ----------------------------------------------------------- HDF5 and NetCDF-4
+
 _DEFLATE, _SHUFFLE = 1, 2
 _OF_HDF5 = ("DIMENSION_LABELS", "DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "_Netcdf4Dimid",
             "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties")
+_NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable."
 
 
 class _Filters:
@@ -271,164 +293,190 @@ class _Filters:
         return transpose(array, threads=1).data.cast("B") if size > 1 else raw
 
 
-class _Hdf5:
-    """HDF5 and NetCDF-4: ``path::member``, or datasets of h5py."""
+def _open_hdf5(x: Any, member: str) -> Source:
+    if not isinstance(x, str):
+        return _read_hdf5(x)
+    with open(x, "rb") as head:
+        if head.read(3) == b"CDF":
+            return locate(x, member).open()._replace(about=_about_classic(x, member))
+    import h5py
+    file = h5py.File(x, "r", rdcc_nbytes=0)
+    try:
+        data = _array_in(file, member, x, h5py.Dataset, _about_hdf5)
+        return _read_hdf5(data)._replace(close=file.close)
+    except BaseException:
+        file.close()
+        raise
 
-    def claims(self, path: Any) -> bool:
-        if _is_path(path, ".nc", ".cdf") and os.path.exists(_split(path)[0]):
-            with open(_split(path)[0], "rb") as file:
-                return file.read(3) != b"CDF"
-        return _is_path(path, ".h5", ".hdf5", ".nc", ".nc4") or _is_object(path, "h5py", "Dataset")
 
-    def open(self, path: Any, **options: Any) -> Source:
-        if not isinstance(path, str):
-            return self.read(path)
-        name, member = _split(path)
-        h5py = _package("h5py", path)
-        file = h5py.File(name, "r", rdcc_nbytes=0)
-        try:
-            data = file.get(member) if member else None
-            if not isinstance(data, h5py.Dataset):
-                raise NotFound(f"{name} has no array {member!r}; it has {', '.join(file)}")
-            return self.read(data)._replace(close=file.close)
-        except BaseException:
-            file.close()
-            raise
-
-    def read(self, data: Any) -> Source:
-        about = self.about(data)
-        if data.chunks is None:
-            data.file.flush()
-            return locate(data.file.filename, data.name).open()._replace(about=about)
-        if data.file.mode != "r" or data.file.driver != "sec2":  # its bytes may be elsewhere
-            storage = chunked(data.shape, data.chunks, data.dtype, read=data.__getitem__)
-            return Source(storage, carrier(data.dtype)[1], about)
-        descriptor = os.open(data.file.filename, os.O_RDONLY)
-        filters = _Filters(data)
-        places: dict[Dims, Any] = {}
-        if filters.are_known:
-            data.id.chunk_iter(lambda info: places.__setitem__(info.chunk_offset, info))
-
-        def read(region: Region) -> Any:
-            info = places.get(tuple(each.start for each in region))
-            if info is None:
-                return data[region]
-            raw = os.pread(descriptor, info.size, info.byte_offset)
-            return filters.decode(raw, info.filter_mask)[_extent(region)]
-        storage = chunked(data.shape, data.chunks, data.dtype, read=read,
-                          identify=identity(descriptor))
-        weakref.finalize(storage, os.close, descriptor)
+def _read_hdf5(data: Any) -> Source:
+    about = _about_hdf5(data)
+    if data.chunks is None:
+        data.file.flush()
+        return locate(data.file.filename, data.name).open()._replace(about=about)
+    if data.file.mode != "r" or data.file.driver != "sec2":  # its bytes may be elsewhere
+        storage = chunked(data.shape, data.chunks, data.dtype, read=data.__getitem__)
         return Source(storage, carrier(data.dtype)[1], about)
+    descriptor = os.open(data.file.filename, os.O_RDONLY)
+    filters = _Filters(data)
+    places: dict[Dims, Any] = {}
+    if filters.are_known:
+        data.id.chunk_iter(lambda info: places.__setitem__(info.chunk_offset, info))
 
-    @staticmethod
-    def about(data: Any) -> About:
-        attributes = {name: _plain(value) for name, value in data.attrs.items()
-                      if name not in _OF_HDF5}
-        missing = attributes.get("_FillValue")
-        if isinstance(missing, list):
-            attributes["_FillValue"] = missing[0]
-        names = [each.label or (os.path.basename(each[0].name) if len(each) else "")
-                 for each in data.dims]
-        codec = {"compression": data.compression, "compression_opts": data.compression_opts,
-                 "shuffle": data.shuffle, "fletcher32": data.fletcher32}
-        return About(tuple(names) if any(names) else (), attributes, data.fillvalue,
-                     data.chunks or (), {"hdf5": codec} if data.chunks else {})
+    def read(region: Region) -> Any:
+        info = places.get(tuple(each.start for each in region))
+        if info is None:
+            return data[region]
+        raw = os.pread(descriptor, info.size, info.byte_offset)
+        return filters.decode(raw, info.filter_mask)[_extent(region)]
+    storage = chunked(data.shape, data.chunks, data.dtype, read=read, identify=identity(descriptor))
+    weakref.finalize(storage, os.close, descriptor)
+    return Source(storage, carrier(data.dtype)[1], about)
 
-    def create(self, path: Any, shape: Shape, source: Source, *, resume: bool = False,
-               chunks: Sequence[int] | None = None, **options: Any) -> Destination:
-        if not isinstance(path, str):
-            if options or chunks:
-                raise TypeError("a dataset that exists has its chunks and options")
-            return _Existing(self.written(path))
-        h5py = _package("h5py", path)
-        dims, dtype = _created(shape, source)
-        name, member = _split(path)
-        if not member:
-            raise ArgumentError(f"{path} does not name a dataset: {path}::NAME")
-        if os.path.exists(name):
-            raise Exists(f"{name} exists; what may have several arrays is not replaced")
-        if "compression" not in options:
-            options = {**source.about.codec.get("hdf5", {}), **options}
-        options.setdefault("fillvalue", source.about.fill)
-        part = Part(name)
 
-        def make() -> tuple[Storage, Callable[[bool], None]]:
-            file = h5py.File(part.part, "w", track_order=True, locking=False, rdcc_nbytes=0)
+def _about_hdf5(data: Any) -> About:
+    attributes = {name: _plain(value) for name, value in data.attrs.items() if name not in _OF_HDF5}
+    missing = attributes.get("_FillValue")
+    if isinstance(missing, list):
+        attributes["_FillValue"] = missing[0]
+    name = os.path.basename(data.name)
+    names = [each.label or (os.path.basename(each[0].name) if len(each) else "") for each in data.dims]
+    if data.is_scale and data.ndim == 1:
+        names = [name]
+    codec = {"compression": data.compression, "compression_opts": data.compression_opts,
+             "shuffle": data.shuffle, "fletcher32": data.fletcher32}
+    about = About(name, tuple(names) if any(names) else (), attributes, data.fillvalue,
+                  data.chunks or (), {"hdf5": codec} if data.chunks else {})
+    return about._replace(coordinates=partial(_coordinates_hdf5, data, about))
+
+
+def _coordinates_hdf5(data: Any, about: About) -> Coordinates:
+    import h5py
+    scales = {os.path.basename(each[0].name): each[0] for each in data.dims if len(each)}
+    found = {name: scales.get(name) or data.parent.get(name) for name in _coordinate_names(about)}
+    return {name: (np.asarray(each.asstr()[...], str) if h5py.check_string_dtype(each.dtype) else each[...],
+                   _about_hdf5(each))
+            for name, each in found.items() if isinstance(each, h5py.Dataset)
+            and not str(_plain(each.attrs.get("NAME", ""))).startswith(_NO_VARIABLE)}
+
+
+def _about_classic(path: str, member: str) -> About:
+    """Of an array of NetCDF-3."""
+    from scipy.io import netcdf_file
+    with netcdf_file(path, mmap=True) as file:
+        def about(name: str) -> About:
+            data = file.variables[name]
+            attributes = {key: _plain(value) for key, value in data._attributes.items()}
+            return About(name, data.dimensions, attributes, attributes.get("_FillValue"))
+        found = {name: (np.array(file.variables[name].data), about(name))
+                 for name in _coordinate_names(about(member)) if name in file.variables}
+        return about(member)._replace(coordinates=lambda: found)
+
+
+def _create_hdf5(x: Any, member: str, shape: Shape, source: Source, *, resume: bool = False,
+                 chunks: Sequence[int] | None = None, **options: Any) -> Destination:
+    if not isinstance(x, str):
+        return _existing(_written_hdf5(x), options, chunks)
+    import h5py
+    dims, dtype = _created(shape, source)
+    about = source.about
+    if not (member := member or about.name):
+        raise ArgumentError(f"{x} does not name a dataset: {x}::NAME")
+    if os.path.exists(x):
+        raise Exists(f"{x} exists; what may have several arrays is not replaced")
+    if "compression" not in options:
+        options = {**about.codec.get("hdf5", {}), **options}
+    options.setdefault("fillvalue", about.fill)
+
+    def make(part: Part) -> Iterator[Any]:
+        with h5py.File(part.part, "w", track_order=True, locking=False, rdcc_nbytes=0) as file:
             data = file.create_dataset(member, dims, dtype, track_order=True,
-                                       chunks=tuple(chunks or source.about.chunks) or bool(dims) or None,
-                                       **options)
-            for key, value in source.about.attributes.items():
-                data.attrs[key] = value if key != "_FillValue" else np.array([value], dtype)
-            _name_dimensions(data, source.about.names)
-            return self.written(data), lambda _: file.close()
-        return _Whole(part, make)
-
-    @staticmethod
-    def written(data: Any) -> Storage:
-        filters = _Filters(data)
-
-        def write(region: Region, part: Any) -> None:
-            if not filters.are_known or data.chunks is None:
-                data[region] = part
-                return
-            if part.shape != data.chunks:
-                whole = np.full(data.chunks, filters.fill, filters.dtype)
-                whole[_extent(region)] = part
-                part = whole
-            raw = filters.encode(np.ascontiguousarray(part, filters.dtype))
-            data.id.write_direct_chunk(tuple(each.start for each in region), raw)
-        rows = (1, *data.shape[1:])[:data.ndim]
-        return chunked(data.shape, data.chunks or rows, data.dtype, read=data.__getitem__, write=write)
+                                       chunks=tuple(chunks or about.chunks) or bool(dims) or None, **options)
+            made = [(data, about)]
+            for name, (values, its) in about.coordinates().items():
+                if values.dtype.kind == "U":
+                    values = values.astype(h5py.string_dtype())
+                made.append((data.parent.create_dataset(name, data=values, track_order=True), its))
+                if its.names == (name,):
+                    made[-1][0].make_scale(name)
+            for each, its in made:
+                _describe_hdf5(each, its)
+            yield _written_hdf5(data)
+    return _Made(x, make)
 
 
-def _name_dimensions(data: Any, names: Sequence[str]) -> None:
-    """Labels, and the scales by which NetCDF-4 knows dimensions."""
-    for n, name in enumerate(names):
-        data.dims[n].label = name
-        if name and name not in data.parent:
+def _written_hdf5(data: Any) -> Storage:
+    filters = _Filters(data)
+
+    def write(region: Region, part: Any) -> None:
+        if not filters.are_known or data.chunks is None:
+            data[region] = part
+            return
+        if part.shape != data.chunks:
+            whole = np.full(data.chunks, filters.fill, filters.dtype)
+            whole[_extent(region)] = part
+            part = whole
+        raw = filters.encode(np.ascontiguousarray(part, filters.dtype))
+        data.id.write_direct_chunk(tuple(each.start for each in region), raw)
+    rows = (1, *data.shape[1:])[:data.ndim]
+    return chunked(data.shape, data.chunks or rows, data.dtype, read=data.__getitem__, write=write)
+
+
+def _describe_hdf5(data: Any, about: About) -> None:
+    """Attributes, and the scales by which NetCDF-4 knows dimensions."""
+    for key, value in about.attributes.items():
+        data.attrs[key] = value if key != "_FillValue" else np.array([value], data.dtype)
+    for n, name in enumerate(about.names):
+        if not name or name == os.path.basename(data.name):
+            continue
+        if name not in data.parent:
             scale = data.parent.create_dataset(name, (data.shape[n],), "f4")
-            scale.make_scale(f"This is a netCDF dimension but not a netCDF variable.{data.shape[n]:10}")
-        if name and name != os.path.basename(data.name):
-            data.dims[n].attach_scale(data.parent[name])
+            scale.make_scale(f"{_NO_VARIABLE}{data.shape[n]:10}")
+        data.dims[n].attach_scale(data.parent[name])
 
 
-class _Tiff:
-    """TIFF: a series, by its number, compressed or not, to be read; one that is not compressed,
-    to be written."""
+# ----------------------------------------------------------------------- TIFF
 
-    def claims(self, path: Any) -> bool:
-        return _is_path(path, ".tif", ".tiff")
-
-    def open(self, path: Any, **options: Any) -> Source:
-        name, member = _split(path)
-        tifffile = _package("tifffile", path)
-        with tifffile.TiffFile(name) as file:
-            try:
-                series = file.series[int(member or 0)]
-            except (IndexError, ValueError):
-                raise NotFound(f"{name} has no series {member!r}; it has {len(file.series)}") from None
-            about = About(tuple(series.axes))
-            if series.dataoffset is not None:
-                return locate(name, member).open()._replace(about=about)
-            mode = None if series.keyframe.is_tiled else "page"
-        store = tifffile.imread(name, series=int(member or 0), aszarr=True, level=0,
-                                chunkmode=mode)
-        source = _Zarr().open(_package("zarr", path).open_array(store, mode="r"))
-        return source._replace(about=about._replace(chunks=source.about.chunks), close=store.close)
-
-    def create(self, path: Any, shape: Shape, source: Source, *, resume: bool = False,
-               **options: Any) -> Destination:
-        tifffile = _package("tifffile", path)
-        dims, dtype = _created(shape, source)
-        part = Part(path)
-        if all(len(name) == 1 for name in source.about.names) and source.about.names:
-            options.setdefault("metadata", {"axes": "".join(source.about.names)})
-
-        def make() -> tuple[Storage, Callable[[bool], None]]:
-            with open(part.part, "r+b") as file:
-                offset = tifffile.memmap(part.part, shape=dims, dtype=dtype, **options).offset
-                return Storage.of_file(file, shape.text, offset=offset), lambda _: None
-        return _Whole(part, make)
+def _open_tiff(path: str, member: str) -> Source:
+    """A series, by its number, compressed or not."""
+    import tifffile
+    with tifffile.TiffFile(path) as file:
+        try:
+            series = file.series[int(member or 0)]
+        except (IndexError, ValueError):
+            raise NotFound(f"{path} has no series {member!r}; it has {len(file.series)}") from None
+        about = About(names=tuple(series.axes))
+        if series.dataoffset is not None:
+            return locate(path, member).open()._replace(about=about)
+        mode = None if series.keyframe.is_tiled else "page"
+    import zarr
+    store = tifffile.imread(path, series=int(member or 0), aszarr=True, level=0, chunkmode=mode)
+    source = _open_zarr(zarr.open_array(store, mode="r"), "")
+    return source._replace(about=about._replace(chunks=source.about.chunks), close=store.close)
 
 
-FORMATS[:0] = [_Zarr(), _Hdf5(), _Tiff()]
+def _create_tiff(path: str, member: str, shape: Shape, source: Source, *, resume: bool = False,
+                 **options: Any) -> Destination:
+    import tifffile
+    dims, dtype = _created(shape, source)
+    if all(len(name) == 1 for name in source.about.names) and source.about.names:
+        options.setdefault("metadata", {"axes": "".join(source.about.names)})
+
+    def make(part: Part) -> Iterator[Any]:
+        if not options.get("compression"):
+            offset = tifffile.memmap(part.part, shape=dims, dtype=dtype, **options).offset
+            yield Storage.of_file(part.lock, shape.text, offset=offset)
+            return
+        import tempfile  # slow to import
+        # tifffile compresses in the order of the file: an array beside it.
+        with tempfile.TemporaryFile(dir=os.path.dirname(part.part)) as file:
+            file.truncate(shape.physical_bytes)
+            yield Storage.of_file(file, shape.text)
+            tifffile.imwrite(part.part, np.memmap(file, dtype, "r", shape=dims), **options)
+    return _Made(path, make)
+
+
+FORMATS[:0] = [
+    Format((".zarr",), _open_zarr, _create_zarr, "zarr.Array"),
+    Format((".h5", ".hdf5", ".nc", ".nc4", ".cdf"), _open_hdf5, _create_hdf5, "h5py.Dataset"),
+    Format((".tif", ".tiff"), _open_tiff, _create_tiff)]

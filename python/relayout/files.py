@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files: an array from one to another, in bounded memory.
 
-`.npy` and bare bytes are known here. Another format is a module with `claims`, `open` and
-`create`, in the list `FORMATS`.
+Bare bytes are known here, and every other format by its entry in the table `FORMATS`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import threading
 import weakref
 from contextlib import closing
 from ctypes import byref
-from typing import IO, Any, Callable, NamedTuple, Protocol, Sequence
+from typing import IO, Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -32,11 +31,14 @@ _JOURNAL_BYTES = 1 << 30
 class About(NamedTuple):
     """What goes with an array from one format to another."""
 
+    name: str = ""
     names: tuple[str, ...] = ()  # of the dimensions
     attributes: dict[str, Any] = {}
     fill: Any = None
     chunks: Dims = ()
     codec: dict[str, dict[str, Any]] = {}  # by format, options of `create` that say how it is compressed
+    # By their names the arrays that are its coordinates, and what goes with them.
+    coordinates: Callable[[], dict[str, tuple[Any, About]]] = dict
 
 
 class Source(NamedTuple):
@@ -59,14 +61,25 @@ class Source(NamedTuple):
         return self._replace(about=about)
 
 
-class Destination(Protocol):
-    """An array that is written: whole, or not at all."""
+class Destination:
+    """An array that is written: in place, or whole or not at all.
 
-    shape: str  # with its layout
-    storage: Storage
+    Attributes:
+        shape: its text, with the layout.
+        is_new: what lies between its elements is nobody's.
+        scratch_folder: where decoded chunks of the source may be kept, if anywhere.
+    """
+
+    scratch_folder = ""
+
+    def __init__(self, storage: Storage, shape: str | None = None, is_new: bool = False) -> None:
+        self.storage = storage
+        self.shape = shape or storage.shape
+        self.is_new = is_new
 
     def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
         """Says what the job is to know, before it begins."""
+        job.is_new_destination = self.is_new
 
     def finish(self) -> None:
         """Gives what was written its name."""
@@ -75,20 +88,38 @@ class Destination(Protocol):
         """Removes what was written, but for what a later call goes on with."""
 
 
-class Format(Protocol):
-    """A kind of files."""
+class Format(NamedTuple):
+    """A kind of files. `open` and `create` get a path and the member of ``path::member``, or an
+    object and "". `create` also gets the shape and the source of what is written, `resume`, and the
+    options of `convert` that it does not know."""
 
-    def claims(self, path: Any) -> bool:
-        """Tells if a path, which may end in ``::member``, or an object is of this format."""
-
-    def open(self, path: Any, **options: Any) -> Source:
-        """The array of a file."""
-
-    def create(self, path: Any, shape: Shape, source: Source, **options: Any) -> Destination:
-        """A file to be written. `options` are those of `convert` that it does not know."""
+    endings: tuple[str, ...]  # of paths
+    open: Callable[[Any, str], Source]
+    create: Callable[..., Destination] | None = None
+    kind: str = ""  # of objects: their package and class
 
 
 FORMATS: list[Format] = []
+
+
+def _format_of(x: Any) -> tuple[Format, Any, str] | None:
+    """The format of a path or an object, and what its `open` gets."""
+    if not isinstance(x, str):
+        kind = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
+        return next(((form, x, "") for form in FORMATS if form.kind == kind), None)
+    for path, _, member in (x.partition("::"), (x, "", "")):
+        for form in FORMATS:
+            if path.lower().rstrip("/").endswith(form.endings):
+                return form, path, member.strip("/")
+    return None
+
+
+def by_reader(path: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Calls a function that imports the package of a format."""
+    try:
+        return function(path, *arguments, **options)
+    except ImportError as error:
+        raise Unsupported(f"{path}: {error.name}, which is needed for it, is not installed") from None
 
 
 def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
@@ -139,7 +170,7 @@ def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
             problem = Problem(old.text, target.shape, perm)
             target.prepare(service, problem.handle, begin.storage, job_options)
             ends = (begin.storage, target.storage)
-            folder = getattr(target, "scratch_folder", "")
+            folder = target.scratch_folder
             if (folder and not job_options.journal_path
                     and shutil.disk_usage(folder).free > begin.storage.bytes + target.storage.bytes
                     and _reads_again(service, problem.handle, ends, job_options)):
@@ -181,7 +212,7 @@ def _decoded(service: Service, source: Storage, folder: str, progress: bool) -> 
 
 def is_source(x: Any) -> bool:
     """Tells if something is a path, a storage, or an object of a format."""
-    return isinstance(x, (str, os.PathLike, Storage)) or any(form.claims(x) for form in FORMATS)
+    return isinstance(x, (str, os.PathLike, Storage)) or _format_of(x) is not None
 
 
 def digest_of_source(source: Any, threads: int | None) -> str:
@@ -209,35 +240,16 @@ def digest_of_source(source: Any, threads: int | None) -> str:
 def _open(source: Any, shape: Any, offset: int) -> Source:
     if isinstance(source, Storage):
         return Source(source)
-    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else source
-    for form in FORMATS:
-        if shape is None and form.claims(path):
-            return form.open(path)
-    if not isinstance(path, str):
-        return Source(Storage.of_array(source))
-    if shape is not None:
+    path = os.fspath(source) if isinstance(source, os.PathLike) else source
+    if shape is not None and isinstance(path, str):
         with open(path, "rb") as file:
             return Source(Storage.of_file(file, str(shape), offset=offset))
-    if not path.endswith(".npy"):
+    if found := _format_of(path):
+        form, path, member = found
+        return by_reader(path, form.open, member)  # type: ignore[no-any-return]
+    if isinstance(path, str):
         raise ArgumentError(f"{path}: bare bytes need a shape such as 'f32[2,3]'")
-    return open_npy(path)
-
-
-def open_npy(path: str) -> Source:
-    """The array of an `.npy` file. One of a type that is none of the library's moves as
-    integers of its width."""
-    with open(path, "rb") as file:
-        version = np.lib.format.read_magic(file)
-        read = (np.lib.format.read_array_header_1_0 if version == (1, 0)
-                else np.lib.format.read_array_header_2_0)
-        dims, is_fortran, dtype = read(file)
-        is_swapped = not dtype.isnative and dtype.kind not in "SUV"
-        dtype, other = carrier(dtype)
-        order = range(len(dims)) if is_fortran else reversed(range(len(dims)))
-        text = f"{type_name(dtype)}[{','.join(map(str, dims))}]"
-        if dims:
-            text += f"{{{','.join(map(str, order))}}}"
-        return Source(file_storage(file, text, file.tell(), is_swapped), other)
+    return Source(Storage.of_array(source))
 
 
 def carrier(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], Any]:
@@ -279,50 +291,41 @@ def identity(descriptor: int) -> Callable[[], int]:
 
 def _create(destination: Any, shape: Shape, source: Source, resume: bool,
             options: dict[str, Any]) -> Destination:
-    path = os.fspath(destination) if isinstance(destination, (str, os.PathLike)) else destination
-    for form in FORMATS:
-        if form.claims(path):
-            return form.create(path, shape, source, resume=resume, **options)
+    path = os.fspath(destination) if isinstance(destination, os.PathLike) else destination
+    if found := _format_of(path):
+        form, path, member = found
+        if form.create is None:
+            raise Unsupported(f"{path}: files of this format are read only")
+        return by_reader(path, form.create, member, shape, source,  # type: ignore[no-any-return]
+                         resume=resume, **options)
     if options:
         raise TypeError(f"convert has no option {next(iter(options))!r} for this destination")
     if isinstance(path, str):
-        return _File(path, shape, source, resume)
+        return File(path, "", shape, source, resume=resume)
     if isinstance(path, LaidOut):
-        return InPlace(Storage.of_array(path.memory, writable=True), path.shape.text)
-    return InPlace(path if isinstance(path, Storage) else Storage.of_array(path, writable=True))
+        return Destination(Storage.of_array(path.memory, writable=True), path.shape.text)
+    return Destination(path if isinstance(path, Storage) else Storage.of_array(path, writable=True))
 
 
-class InPlace:
-    """What is written in place."""
-
-    def __init__(self, storage: Storage, shape: str | None = None) -> None:
-        self.storage = storage
-        self.shape = shape or storage.shape
-
-    def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def abandon(self) -> None:
-        pass
-
-
-class Part:
+class Part(Destination):
     """A file or a folder beside the destination, which it becomes when it is whole.
 
     Attributes:
-        path: the destination.
-        part: what is written, by this process alone.
+        path: the destination; of a folder that exists, `member` is what it gets.
+        part: what is written, by this process alone; `lock` is its descriptor.
         is_resumed: it holds what an earlier job has written.
         journal: the path of the job's journal, if `has_journal`.
     """
 
-    def __init__(self, path: str, *, name: str = "", is_folder: bool = False,
+    is_new = True
+
+    def __init__(self, path: str, *, member: str = "", is_folder: bool = False,
                  has_journal: bool = False, resume: bool = False) -> None:
         self.path = path
-        folder, base = os.path.split(os.path.abspath(name or path))
+        self.member = member
+        folder, base = os.path.split(os.path.abspath(path))
+        if member:
+            base += "." + member.replace("/", ".")
         self.part = os.path.join(folder, f".{base}.relayout-part")
         self.journal = os.path.join(folder, f".{base}.relayout-journal")
         self.has_journal = has_journal
@@ -345,40 +348,42 @@ class Part:
             else:
                 os.ftruncate(self.lock, 0)
 
+    def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
+        super().prepare(service, problem, source, job)
+        if self.has_journal:
+            job.journal_path = os.fsencode(self.journal)
+
     def finish(self) -> None:
-        """Gives it its name."""
         os.fsync(self.lock)
-        os.rename(self.part, self.path)
+        _publish(self.part, self.path, self.member)
         _remove(self.journal)
+        _remove(self.part)
         folder = os.open(os.path.dirname(os.path.abspath(self.path)), os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)
         os.close(self.lock)
 
     def abandon(self) -> None:
-        """Removes it, unless a later call goes on with it."""
         if not os.path.exists(self.journal):
             _remove(self.part)
         os.close(self.lock)
 
 
-class _File:
+class File(Part):
     """An `.npy` file, or bare bytes."""
 
-    def __init__(self, path: str, shape: Shape, source: Source, resume: bool) -> None:
+    def __init__(self, path: str, member: str, shape: Shape, source: Source, *, resume: bool) -> None:
         self.shape = shape.text
         self.bytes = shape.physical_bytes
         self.head = _npy_head(shape, source.type) if path.endswith(".npy") else b""
-        self.part = Part(path, has_journal=resume or self.bytes >= _JOURNAL_BYTES, resume=resume)
-        os.pwrite(self.part.lock, self.head, 0)
+        super().__init__(path, has_journal=resume or self.bytes >= _JOURNAL_BYTES, resume=resume)
+        os.pwrite(self.lock, self.head, 0)
 
     def prepare(self, service: Service, problem: int, source: Storage, job: _c.JobOptions) -> None:
         """Makes the storage, with room for two passes where they are faster."""
-        room = shutil.disk_usage(os.path.dirname(self.part.part)).free
+        super().prepare(service, problem, source, job)
+        room = shutil.disk_usage(os.path.dirname(self.part)).free
         traits = _traits(source)
-        if self.part.has_journal:
-            job.journal_path = os.fsencode(self.part.journal)
-        job.is_new_destination = True
         job.scratch_bytes = max(0, room - self.bytes)
         target = _c.StorageTraits(bytes=self.bytes + job.scratch_bytes)
         estimate = _c.JobEstimate()
@@ -386,15 +391,12 @@ class _File:
                             byref(estimate))
         job.scratch_bytes = estimate.scratch_bytes
         job.host_memory_bytes = estimate.budget_bytes
-        self.storage = Storage.of_file(self.part.lock, self.shape, offset=len(self.head),
+        self.storage = Storage.of_file(self.lock, self.shape, offset=len(self.head),
                                        scratch=estimate.scratch_bytes)
 
     def finish(self) -> None:
-        os.ftruncate(self.part.lock, len(self.head) + self.bytes)
-        self.part.finish()
-
-    def abandon(self) -> None:
-        self.part.abandon()
+        os.ftruncate(self.lock, len(self.head) + self.bytes)
+        super().finish()
 
 
 def _npy_head(shape: Shape, kind: Any) -> bytes:
@@ -405,6 +407,18 @@ def _npy_head(shape: Shape, kind: Any) -> bytes:
     np.lib.format.write_array_header_1_0(head, {
         "descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape.dims})
     return head.getvalue()
+
+
+def _publish(part: str, path: str, member: str) -> None:
+    """Gives what is whole its name. Where that is a folder, which gets a member, all that goes
+    with the member comes before it, but for what the folder has."""
+    if not member or not os.path.exists(path):
+        os.rename(part, path)
+        return
+    first, _, rest = member.partition("/")
+    for name in sorted(os.listdir(part), key=lambda name: name == first):
+        if name == first or not os.path.exists(os.path.join(path, name)):
+            _publish(os.path.join(part, name), os.path.join(path, name), rest)
 
 
 def _remove(path: str) -> None:

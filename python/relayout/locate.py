@@ -8,14 +8,14 @@ its array into memory says it by that map.
 from __future__ import annotations
 
 import mmap
-from typing import Any, Callable, NamedTuple
+import os
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
 from ._arrays import Dims, numpy_type, strided_text, type_name
-from .errors import ArgumentError, NotFound, Unsupported
-from .files import FORMATS, Destination, Source, file_storage
-from .layout import Shape
+from .errors import ArgumentError, Error, NotFound, Unsupported
+from .files import FORMATS, File, Format, Source, by_reader, carrier, file_storage
 
 
 class Located(NamedTuple):
@@ -30,7 +30,7 @@ class Located(NamedTuple):
     @property
     def shape(self) -> str:
         """The shape's text, in the library's notation."""
-        return strided_text(type_name(self.dtype.newbyteorder("=")), self.dims, self.strides,
+        return strided_text(type_name(carrier(self.dtype)[0]), self.dims, self.strides,
                             self.dtype.itemsize)[0]
 
     @property
@@ -42,17 +42,20 @@ class Located(NamedTuple):
         return shlex.join(words + ([] if self.dtype.isnative else ["--byte-order", "big"]))
 
     def open(self) -> Source:
-        """The array, to be read."""
+        """The array, to be read. One of a type that is none of the library's moves as integers of
+        its width."""
+        is_swapped = not self.dtype.isnative and self.dtype.kind not in "SUV"
         with open(self.path, "rb") as file:
-            return Source(file_storage(file, self.shape, self.offset, not self.dtype.isnative))
+            return Source(file_storage(file, self.shape, self.offset, is_swapped),
+                          carrier(self.dtype)[1])
 
 
 def locate(path: str, member: str = "") -> Located:
     """Finds an array that lies uncompressed, in one piece, in a file of another format.
 
     Args:
-        path: a file of HDF5 or NetCDF-4 (contiguous), NetCDF-3, FITS, TIFF, NIfTI, MRC,
-            SEG-Y, GGUF or safetensors, by the end of its name.
+        path: a file of HDF5 or NetCDF-4 (contiguous), NetCDF-3, FITS, TIFF, NIfTI, NRRD, ENVI
+            (its `.hdr`), MRC, SEG-Y, GGUF, safetensors or `.npy`, by the end of its name.
         member: the array of several: a name, or a number where they have none.
 
     Raises Unsupported for one that is compressed, chunked, scaled or in several pieces, and
@@ -69,16 +72,21 @@ def locate(path: str, member: str = "") -> Located:
     for endings, finder in _FINDERS.items():
         if path.lower().endswith(endings):
             try:
-                return finder(path, member)
-            except ImportError as error:
-                raise Unsupported(f"{path}: {error.name}, which reads it, is not installed") from None
+                return by_reader(path, finder, member)  # type: ignore[no-any-return]
+            except (Error, OSError):
+                raise
             except (KeyError, IndexError):
                 raise NotFound(f"{path} has no array {member!r}") from None
+            except Exception as error:  # each reader has its own
+                raise ArgumentError(f"{path}: {error}") from error
     raise ArgumentError(f"{path}: the end of the name is of no format that is known")
 
 
-def _packed(path: str, offset: int, dims: Any, dtype: Any) -> Located:
-    """One that is row-major."""
+def _packed(path: str, offset: int, dims: Sequence[Any], dtype: Any, is_fortran: bool = False) -> Located:
+    """One without gaps."""
+    if is_fortran:
+        found = _packed(path, offset, dims[::-1], dtype)
+        return found._replace(dims=found.dims[::-1], strides=found.strides[::-1])
     kind = np.dtype(dtype)
     strides: list[int] = []
     step = kind.itemsize
@@ -99,12 +107,11 @@ def _mapped(path: str, array: Any) -> Located:
         base = base.base
     if not isinstance(base, np.ndarray):
         raise Unsupported(f"{path}: the array does not lie in one piece in the file, or not as it is")
+    begin, address = 0, base.ctypes.data
     if isinstance(base, np.memmap):
         begin = base.offset
-        address = base.ctypes.data
     else:
         held: Any = base.base
-        begin = 0
         address = np.frombuffer(held, np.uint8).ctypes.data
     return Located(path, begin + array.ctypes.data - address, array.shape, array.strides, array.dtype)
 
@@ -160,8 +167,39 @@ def _nifti(path: str, member: str) -> Located:
     data = image.dataobj
     if (data.slope, data.inter) != (1, 0):
         raise Unsupported(f"{path} is scaled: by {data.slope}, and {data.inter} is added")
-    found = _packed(path, data.offset, data.shape[::-1], data.dtype)
-    return found._replace(dims=found.dims[::-1], strides=found.strides[::-1])
+    return _packed(path, data.offset, data.shape, data.dtype, is_fortran=True)
+
+
+def _nrrd(path: str, member: str) -> Located:
+    import nrrd
+    with open(path, "rb") as file:
+        head = nrrd.read_header(file)
+        offset = file.tell()
+    other = str(head.get("data file", head.get("datafile", "")))
+    if head["encoding"] != "raw" or other.startswith("LIST") or "%" in other:
+        raise Unsupported(f"{path}: of encoding {head['encoding']}, or in several files")
+    kind, dims = nrrd.reader._determine_datatype(head), head["sizes"]
+    if other:
+        path, offset = os.path.join(os.path.dirname(path), other), 0
+    with open(path, "rb") as file:
+        file.seek(offset)
+        for _ in range(head.get("line skip", head.get("lineskip", 0))):
+            file.readline()
+        skip = head.get("byte skip", head.get("byteskip", 0))
+        offset = file.tell() + skip if skip >= 0 else file.seek(0, 2) - int(dims.prod()) * kind.itemsize
+    return _packed(path, offset, dims, kind, is_fortran=True)
+
+
+def _envi(path: str, member: str) -> Located:
+    import spectral
+    image = spectral.envi.open(path)
+    if getattr(image, "scale_factor", 0) != 1:
+        raise Unsupported(f"{path} is a library of spectra, or scaled")
+    return _mapped(image.filename, image.open_memmap())  # of rows, columns, bands
+
+
+def _npy(path: str, member: str) -> Located:
+    return _mapped(path, np.lib.format.open_memmap(path, "r"))  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def _mrc(path: str, member: str) -> Located:
@@ -205,23 +243,9 @@ def _safetensors(path: str, member: str) -> Located:
 
 
 _FINDERS: dict[tuple[str, ...], Callable[[str, str], Located]] = {
-    (".h5", ".hdf5", ".nc4"): _hdf5, (".nc", ".cdf"): _netcdf, (".fits", ".fit"): _fits,
-    (".tif", ".tiff"): _tiff, (".nii",): _nifti, (".mrc", ".map"): _mrc,
-    (".segy", ".sgy"): _segy, (".gguf",): _gguf, (".safetensors",): _safetensors}
-
-
-class _LocatedFiles:
-    """The files that `locate` knows, as sources of `convert`: ``path`` or ``path::member``."""
-
-    def claims(self, path: Any) -> bool:
-        return isinstance(path, str) and path.partition("::")[0].lower().endswith(sum(_FINDERS, ()))
-
-    def open(self, path: str, **options: Any) -> Source:
-        name, _, member = path.partition("::")
-        return locate(name, member).open()
-
-    def create(self, path: str, shape: Shape, source: Source, **options: Any) -> Destination:
-        raise Unsupported(f"{path}: files of this format are read only")
-
-
-FORMATS.append(_LocatedFiles())
+    (".npy",): _npy, (".h5", ".hdf5", ".nc4"): _hdf5, (".nc", ".cdf"): _netcdf,
+    (".fits", ".fit"): _fits, (".tif", ".tiff"): _tiff, (".nii",): _nifti, (".nrrd", ".nhdr"): _nrrd,
+    (".hdr",): _envi, (".mrc", ".map"): _mrc, (".segy", ".sgy"): _segy, (".gguf",): _gguf,
+    (".safetensors",): _safetensors}
+FORMATS += [Format(endings, lambda path, member: locate(path, member).open(),
+                   File if ".npy" in endings else None) for endings in _FINDERS]

@@ -276,28 +276,71 @@ class Hdf5(Folder):
 class Between(Folder):
     needs = ("zarr", "h5py", "xarray", "netCDF4")
 
-    def test_netcdf_to_zarr_and_back(self):
-        """As xarray sees them: values, names, attributes, missing values."""
+    def dataset(self):
+        """An array with coordinates of each kind, one that is missing, and what is none."""
         data = A.copy()
         data[3, 4] = np.nan
-        array = self.xarray.DataArray(data, dims=("time", "lat", "lon"), name="t2m",
-                                      attrs={"units": "K", "levels": [1, 2]})
-        array.to_netcdf("a.nc", encoding={"t2m": {
+        dims = ("time", "lat", "lon")
+        coordinates = {
+            "time": self.pandas.date_range("2001-01-01", periods=50, freq="h"),
+            "lat": ("lat", np.linspace(90, -90, 72, dtype="f4"), {"units": "degrees_north"}),
+            "area": (("lat", "lon"), np.arange(72.0 * 33).reshape(72, 33), {"empty": ""}),
+            "number": ((), 0), "expver": ("time", np.array(["0001", "0005"] * 25))}
+        return self.xarray.Dataset({"t2m": (dims, data, {"units": "K", "levels": [1, 2]}),
+                                    "other": ("time", np.arange(50))}, coordinates)
+
+    def check(self, path, array, **options):
+        with self.xarray.open_dataset(path, **options) as found:
+            self.assertEqual(list(found.data_vars), ["t2m"])
+            self.xarray.testing.assert_identical(found["t2m"].load(), array)
+
+    def test_netcdf_to_zarr_and_back(self):
+        """As xarray sees them: values, names, attributes, missing values, coordinates."""
+        self.pandas = package("pandas")
+        every = self.dataset()
+        every.to_netcdf("a.nc", encoding={"t2m": {
             "zlib": True, "shuffle": True, "chunksizes": (7, 20, 9), "_FillValue": -999.0}})
+        turned = every["t2m"].transpose("lat", "lon", "time")
         for number in (2, 3):
-            store = f"a{number}.zarr"
-            rl.convert("a.nc::/t2m", store + "::/t2m", perm=(1, 2, 0), chunks=(16, 16, 50),
+            rl.convert("a.nc::/t2m", f"a{number}.zarr", perm=(1, 2, 0), chunks=(16, 16, 50),
                        memory="8MiB", zarr_format=number)
-            with self.xarray.open_zarr(store, consolidated=False) as found:
-                self.xarray.testing.assert_identical(
-                    found["t2m"].load(), array.transpose("lat", "lon", "time"))
-            rl.convert(store + "::t2m", f"b{number}.nc::t2m", perm=(2, 0, 1), compression="gzip")
-            with self.xarray.open_dataset(f"b{number}.nc", engine="netcdf4") as found:
-                np.testing.assert_array_equal(found["t2m"], data)
-                self.assertEqual((found["t2m"].dims, found["t2m"].attrs["units"]), (array.dims, "K"))
+            self.check(f"a{number}.zarr", turned, engine="zarr", consolidated=False)
+            rl.convert(f"a{number}.zarr", f"b{number}.nc", perm=(2, 0, 1), compression="gzip")
+            self.check(f"b{number}.nc", every["t2m"], engine="netcdf4")
+            rl.convert(f"a{number}.zarr", f"a{number}.zarr::back", perm=(2, 0, 1))
         with self.netCDF4.Dataset("b3.nc") as file:
             self.assertEqual(float(file["t2m"]._FillValue), -999)
-        self.assertEqual(rl.digest("a.nc::t2m"), rl.digest("b3.nc::t2m"))
+        self.assertEqual(rl.digest("a.nc::t2m"), rl.digest("b3.nc"))
+        with self.assertRaisesRegex(rl.NotFound, "it has .*t2m"):
+            rl.convert("a.nc", "b.zarr")
+        self.assertEqual(sorted(os.listdir(".")), ["a.nc", "a2.zarr", "a3.zarr", "b2.nc", "b3.nc"])
+
+    def test_beside_others(self):
+        """Into a store of xarray's, whose coordinates stay, and which lists the new array."""
+        self.pandas = package("pandas")
+        every = self.dataset()
+        every.to_netcdf("a.nc")
+        for number in (2, 3):
+            store = f"a{number}.zarr"
+            kept = every[["other"]].assign_coords(lat=np.zeros(72))
+            kept.to_zarr(store, zarr_format=number, consolidated=True)
+            rl.convert("a.nc::t2m", store + "::t2m")
+            with self.xarray.open_zarr(store, consolidated=True) as found:
+                self.assertEqual(set(found.data_vars), {"t2m", "other"})
+                self.xarray.testing.assert_identical(
+                    found["t2m"].load(), every["t2m"].assign_coords(lat=np.zeros(72)))
+        self.assertEqual(sorted(os.listdir(".")), ["a.nc", "a2.zarr", "a3.zarr"])
+
+    def test_netcdf3(self):
+        """Packed, with the factor and the coordinates."""
+        package("scipy.io")
+        lat = np.linspace(90, -90, 72)
+        array = self.xarray.DataArray(A, {"lat": ("lat", lat, {"units": "north"})},
+                                      ("time", "lat", "lon"), "t2m", {"units": "K"})
+        array.to_netcdf("a.nc", format="NETCDF3_64BIT", engine="scipy", encoding={
+            "t2m": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -9}})
+        rl.convert("a.nc::t2m", "a.zarr", chunks=(50, 16, 16))
+        self.check("a.zarr", array, engine="zarr", consolidated=False)
 
 
 class Tiff(Folder):
@@ -314,8 +357,13 @@ class Tiff(Folder):
                     self.assertEqual(file.series[0].axes, "YZX")
                 rl.convert("out.tif", "back.npy", perm=(1, 0, 2))
                 np.testing.assert_array_equal(np.load("back.npy"), A)
+        rl.convert("pages.tif", "small.tif", compression="zlib", tile=(16, 16))
+        with self.tifffile.TiffFile("small.tif") as file:
+            self.assertEqual((file.series[0].axes, file.pages[0].compression), ("ZYX", 8))
+            np.testing.assert_array_equal(file.asarray(), A)
         with self.assertRaises(rl.NotFound):
             rl.convert("pages.tif::9", "x.npy")
+        self.assertFalse([name for name in os.listdir(".") if "relayout" in name])
 
 
 if __name__ == "__main__":

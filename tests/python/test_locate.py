@@ -28,15 +28,15 @@ class Locate(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
 
-    def check(self, path, member, array):
+    def check(self, name, member, array):
         """What lies there is the array, and `convert` brings it into another order."""
-        found = rl.locate(path, member)
-        with open(path, "rb") as file:
+        found = rl.locate(name, member)
+        with open(found.path, "rb") as file:
             held = file.read()
         view = np.ndarray(found.dims, found.dtype, held, found.offset, found.strides)
         np.testing.assert_array_equal(view, array)
         perm = tuple(reversed(range(array.ndim)))
-        rl.convert(path + ("::" + member if member else ""), "out.npy", perm=perm, memory="1MiB")
+        rl.convert(name + ("::" + member if member else ""), "out.npy", perm=perm, memory="1MiB")
         np.testing.assert_array_equal(np.load("out.npy"), array.transpose(perm))
         return found
 
@@ -83,6 +83,39 @@ class Locate(unittest.TestCase):
         nibabel = package("nibabel")
         nibabel.save(nibabel.Nifti1Image(A, np.eye(4)), "a.nii")
         self.check("a.nii", "", A)
+
+    def test_nrrd(self):
+        nrrd = package("nrrd")
+        nrrd.write("a.nrrd", A, {"encoding": "raw", "endian": "big"})
+        self.check("a.nrrd", "", A)
+        nrrd.write("b.nhdr", A.astype(">i2"), {"encoding": "raw", "endian": "big"}, detached_header=True)
+        with open("b.raw", "rb+") as file:
+            raw = file.read()
+            file.seek(0)
+            file.write(b"a line\n" + b"skip" + raw)
+        with open("b.nhdr") as file:
+            text = file.read()
+        for skips in "line skip: 1\nbyte skip: 4\n", "byte skip: -1\n":
+            with open("b.nhdr", "w") as file:
+                file.write(text.rstrip() + "\n" + skips)
+            self.check("b.nhdr", "", A.astype("i2"))
+        nrrd.write("c.nrrd", A, {"encoding": "gzip"})
+        with self.assertRaisesRegex(rl.Unsupported, "encoding gzip"):
+            rl.locate("c.nrrd")
+        with open("d.nrrd", "wb") as file:
+            file.write(b"NRRD9999\n")
+        with self.assertRaisesRegex(rl.ArgumentError, "d.nrrd: "):
+            rl.locate("d.nrrd")
+
+    def test_envi(self):
+        envi = package("spectral").envi
+        for interleave in ("bsq", "bil", "bip"):
+            envi.save_image("a.hdr", A, interleave=interleave, byteorder=1, force=True)
+            self.check("a.hdr", "", A)
+        with open("a.hdr", "a") as file:
+            file.write("reflectance scale factor = 100\n")
+        with self.assertRaisesRegex(rl.Unsupported, "scaled"):
+            rl.locate("a.hdr")
 
     def test_mrc(self):
         mrcfile = package("mrcfile")
