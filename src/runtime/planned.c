@@ -362,6 +362,16 @@ static cl_int set_argument(const rlo__launch *launch, int32_t index,
   return clSetKernelArg(kernel, n, sizeof offset, &offset);
 }
 
+/** The memories that are pointers, a bit for each. */
+static uint32_t find_pointers(const rlo__launch_operands *operands) {
+  const rlo__operand *all[] = {operands->src, operands->dst, operands->indices};
+  uint32_t pointers = 0;
+  for (uint32_t n = 0; n < sizeof all / sizeof all[0]; ++n) {
+    pointers |= (uint32_t)(all[n]->set_pointer != NULL) << n;
+  }
+  return pointers;
+}
+
 static rlo_status set_arguments(const rlo__launch *launch, uint64_t id,
                                 const rlo__launch_operands *operands, rlo__pooled_kernel *kernel) {
   /* A kernel that ran this launch last still has its constants. */
@@ -387,7 +397,13 @@ rlo_status rlo__planned_launch(rlo__planned *planned, const rlo__launch_operands
   rlo__program *program = atomic_load_explicit(&planned->program, memory_order_acquire);
   rlo__pooled_kernel *kernel = NULL;
   RLO_TRY(rlo__program_take_kernel(program, &kernel));
-  rlo_status status = set_arguments(launch, planned->id, operands, kernel);
+  const uint32_t pointers = find_pointers(operands);
+  rlo_status status =
+      (kernel->pointers & ~pointers) != 0 ? rlo__program_renew_kernel(program, kernel) : RLO_OK;
+  kernel->pointers |= pointers;
+  if (status == RLO_OK) {
+    status = set_arguments(launch, planned->id, operands, kernel);
+  }
   if (status == RLO_OK) {
     const rlo_launch ready = {.struct_size = sizeof ready,
                               .kernel = kernel->kernel,

@@ -84,6 +84,24 @@ static entry *create_entry(rlo__program_cache *cache, const rlo__program_spec *s
 
 /* ------------------------------------------------------------------ kernels */
 
+rlo_status rlo__program_renew_kernel(rlo__program *program, rlo__pooled_kernel *kernel) {
+  entry *e = (entry *)program;
+  cl_int code = CL_SUCCESS;
+  const cl_kernel made = clCreateKernel(e->cl_program, e->spec.kernel_name, &code);
+  const rlo_status status = rlo__cl_error_check("clCreateKernel", code);
+  if (status != RLO_OK) {
+    return rlo__status_prefix(status, "kernel %s: ", e->spec.kernel_name);
+  }
+  if (kernel->kernel != NULL) {
+    clReleaseKernel(kernel->kernel);
+  }
+  kernel->kernel = made;
+  kernel->arguments_of = 0;
+  kernel->pointers = 0;
+  atomic_fetch_add_explicit(&e->cache->num_kernels_created, 1, memory_order_relaxed);
+  return RLO_OK;
+}
+
 rlo_status rlo__program_take_kernel(rlo__program *program, rlo__pooled_kernel **out_kernel) {
   entry *e = (entry *)program;
   rlo__mutex_lock(&e->mutex);
@@ -97,15 +115,11 @@ rlo_status rlo__program_take_kernel(rlo__program *program, rlo__pooled_kernel **
     if (kernel == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-    cl_int code = CL_SUCCESS;
-    kernel->kernel = clCreateKernel(e->cl_program, e->spec.kernel_name, &code);
-    rlo_status status = rlo__cl_error_check("clCreateKernel", code);
+    const rlo_status status = rlo__program_renew_kernel(program, kernel);
     if (status != RLO_OK) {
       rlo__free(kernel);
-      (void)rlo__status_prefix(status, "kernel %s: ", e->spec.kernel_name);
       return status;
     }
-    atomic_fetch_add_explicit(&e->cache->num_kernels_created, 1, memory_order_relaxed);
   }
   kernel->next = NULL;
   *out_kernel = kernel;

@@ -34,6 +34,9 @@ typedef struct rlo__pooled_kernel {
   /** The id of the planned launch whose constant arguments are set; 0: none.
    *  Set by the user of the kernel. */
   uint64_t arguments_of;
+  /** The memories that have been pointers, a bit for each: NVIDIA's driver takes no buffer
+   *  any more for an argument that has been one. Set by the user of the kernel. */
+  uint32_t pointers;
   /** The parameters of the function; NULL until a user of the kernel asks.
    *  Owned. */
   rlo__kernel_parameters *parameters;
@@ -76,6 +79,11 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program);
  */
 RLO_NODISCARD rlo_status rlo__program_take_kernel(rlo__program *program,
                                                   rlo__pooled_kernel **out_kernel);
+
+/** Puts a new kernel of the same program in the place of one that is taken, which has no
+ *  argument. @return as rlo__program_take_kernel; on failure nothing has changed. */
+RLO_NODISCARD rlo_status rlo__program_renew_kernel(rlo__program *program,
+                                                   rlo__pooled_kernel *kernel);
 
 /** Gives a kernel back to its program. Threads: safe. */
 void rlo__program_give_kernel(rlo__program *program, rlo__pooled_kernel *kernel);
