@@ -143,6 +143,16 @@ typedef struct rlo_plan_candidate {
 /** Limit of families of one device class. */
 #define RLO_MAX_FAMILIES 16
 
+/** An argument of a kernel, which a caller without a plan sets with clSetKernelArg. */
+typedef struct rlo_plan_argument {
+  /** "src", "dst": the memories; "src_offset", "dst_offset": an ulong, where they begin in
+   *  bytes, and values[0] more; else the type of a constant: "int", "long", "int16",
+   *  "long8", "long16", of which `values` has the lanes. Static. */
+  const char *type;
+  int32_t num_values;
+  const int64_t *values;
+} rlo_plan_argument;
+
 /** The description of a plan. Owned by the caller: rlo_plan_report_release. */
 typedef struct rlo_plan_report {
   /** The problem that the kernel runs, in canonical form. */
@@ -169,6 +179,9 @@ typedef struct rlo_plan_report {
   /** Alignment of memory + offset that this kernel relies on. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
+  /** The kernel's arguments, in their order. */
+  int32_t num_arguments;
+  const rlo_plan_argument *arguments;
 } rlo_plan_report;
 
 /**

@@ -3,40 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "relayout/opencl.h"
-#include "relayout/ops.h"
-#include "relayout/plan.h"
-#include "relayout/shape.h"
-
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "command.h"
 #include "display.h"
+#include "explain.h"
 #include "message.h"
-#include "options.h"
 #include "report.h"
-#include "session.h"
 #include "subprocess.h"
-
-/* The relayout to explain, and what is known of it. */
-typedef struct explain_request {
-  rlo__common_options common;
-  rlo_plan_options plan_options;
-  /* NULL if not given. */
-  const char *permutation_text;
-  bool has_source;
-  rlo_shape src;
-  rlo_shape dst;
-  int32_t permutation[RLO_MAX_RANK];
-  /* The computation; a plain copy if the types are equal too. */
-  rlo_combine_options combine;
-  /* NULL: `device` is a typical device of a class. */
-  const rlo__session *session;
-  rlo_device_info device;
-  /* The problem before rewriting; the report of its plan has the canonical
-   * one. */
-  rlo_problem written;
-} explain_request;
 
 /* ----------------------------------------------------------------- problems */
 
@@ -129,7 +103,7 @@ static void add_step(void *payload, const char *step, const rlo_problem *after) 
   RLO__REPORT(list->report, RLO__STRING(NULL, NULL, step));
 }
 
-static void add_steps(rlo__report *r, const explain_request *e) {
+static void add_steps(rlo__report *r, const rlo__explain_request *e) {
   static rlo_problem canonical;
   step_list list = {.report = r};
   /* The unit that the planner forms if both buffers begin at the device's
@@ -242,7 +216,7 @@ static void add_plan(rlo__report *r, const rlo_plan_report *report, bool has_sou
 
 /* ------------------------------------------------------------------- report */
 
-static void add_permutation(rlo__report *r, const explain_request *e) {
+static void add_permutation(rlo__report *r, const rlo__explain_request *e) {
   int64_t numbers[RLO_MAX_RANK];
   for (int32_t k = 0; k < e->src.rank; ++k) {
     numbers[k] = e->permutation[k];
@@ -268,7 +242,7 @@ static void add_device(rlo__report *r, const rlo__session *session) {
   }
 }
 
-static void print_report(const explain_request *e, const rlo_plan_report *report) {
+static int print_report(const rlo__explain_request *e, const rlo_plan_report *report) {
   rlo__report r;
   rlo__report_begin(&r, e->common.is_json, 12);
   RLO__REPORT(&r, RLO__STRING("src", "source", rlo__shape_text(&e->src)),
@@ -284,6 +258,7 @@ static void print_report(const explain_request *e, const rlo_plan_report *report
   add_problem(&r, "canonical", &report->problem);
   add_plan(&r, report, e->has_source);
   rlo__report_end(&r);
+  return RLO__EXIT_OK;
 }
 
 /* Returns the properties of a common device of a class. */
@@ -311,7 +286,7 @@ static rlo_device_info typical_device(rlo_device_class device_class) {
 
 /* Plans with the device's context, which has measurements; with NULL, by
  * estimates. */
-static int explain(explain_request *e, rlo_context *context) {
+static int explain(rlo__explain_request *e, rlo_context *context) {
   rlo_plan_report *report = NULL;
   RLO__EXIT_TRY(rlo__check(rlo_relayout_combine(&e->src, &e->dst,
                                                 e->permutation_text != NULL ? e->permutation : NULL,
@@ -320,13 +295,13 @@ static int explain(explain_request *e, rlo_context *context) {
       rlo__check(context == NULL
                      ? rlo_plan_explain(&e->written, &e->device, &e->plan_options, 0, 0, &report)
                      : rlo_context_explain(context, &e->written, &e->plan_options, 0, 0, &report)));
-  print_report(e, report);
+  const int code = e->print(e, report);
   rlo_plan_report_release(report);
-  return RLO__EXIT_OK;
+  return code;
 }
 
 static int explain_for_device(void *payload, rlo__session *session) {
-  explain_request *e = payload;
+  rlo__explain_request *e = payload;
   e->session = session;
   e->device = *rlo_context_device_info(session->context);
   return explain(e, session->context);
@@ -337,40 +312,62 @@ static int explain_for_device(void *payload, rlo__session *session) {
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
-    RLO__OPTION("perm", TEXT, explain_request, permutation_text),
+    RLO__OPTION("perm", TEXT, rlo__explain_request, permutation_text),
     RLO__OPTION_COMMON("device", DEVICE),
-    RLO__OPTION("alpha", FACTOR, explain_request, combine.alpha),
-    RLO__OPTION("beta", FACTOR, explain_request, combine.beta),
+    RLO__OPTION("alpha", FACTOR, rlo__explain_request, combine.alpha),
+    RLO__OPTION("beta", FACTOR, rlo__explain_request, combine.beta),
     /* The numbers of rlo_device_class. */
-    RLO__OPTION_OF("class", explain_request, plan_options.device_class, "cpu", "gpu"),
-    RLO__OPTION("family", TEXT, explain_request, plan_options.family),
-    RLO__OPTION("schedule", TEXT, explain_request, plan_options.schedule),
+    RLO__OPTION_OF("class", rlo__explain_request, plan_options.device_class, "cpu", "gpu"),
+    RLO__OPTION("family", TEXT, rlo__explain_request, plan_options.family),
+    RLO__OPTION("schedule", TEXT, rlo__explain_request, plan_options.schedule),
     /* The former name. */
-    RLO__OPTION("way", TEXT, explain_request, plan_options.schedule),
-    RLO__OPTION("source", FLAG, explain_request, has_source),
+    RLO__OPTION("way", TEXT, rlo__explain_request, plan_options.schedule),
+    RLO__OPTION("source", FLAG, rlo__explain_request, has_source),
     RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
-static int run(int argc, char **argv) {
-  /* Static: a problem is too large for the stack. */
-  static explain_request e;
-  e.plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
-  e.combine = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
-  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_explain, argc, argv, &e, &e.common));
+/* Turns the relayout around. */
+static void invert(rlo__explain_request *e) {
+  const rlo_shape dst = e->src;
+  const int32_t rank = e->src.rank;
+  int32_t forward[RLO_MAX_RANK];
+  memcpy(forward, e->permutation, sizeof forward);
+  e->src = e->dst;
+  e->dst = dst;
+  for (int32_t k = 0; k < rank; ++k) {
+    e->permutation[forward[k]] = k;
+  }
+}
+
+int rlo__explain_run(const rlo__command *command, int argc, char **argv, rlo__explain_request *e) {
+  e->plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
+  e->combine = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
+  RLO__EXIT_TRY(rlo__options_take(command, argc, argv, e, &e->common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 2, "a source and a destination shape"));
-  RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind], &e.src));
-  RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind + 1], &e.dst));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind], &e->src));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind + 1], &e->dst));
   RLO__EXIT_TRY(
-      rlo__permutation_parse(argv[0], "--perm", e.permutation_text, e.src.rank, e.permutation));
-  const rlo_device_class wanted = e.plan_options.device_class;
-  if (!e.common.is_device_given && wanted != RLO_DEVICE_CLASS_AUTO) {
-    e.device = typical_device(wanted);
-    return explain(&e, NULL);
+      rlo__permutation_parse(argv[0], "--perm", e->permutation_text, e->src.rank, e->permutation));
+  if (e->is_inverse) {
+    invert(e);
+  }
+  rlo_device_class *wanted = &e->plan_options.device_class;
+  if (!e->common.is_device_given && *wanted == RLO_DEVICE_CLASS_AUTO) {
+    *wanted = e->typical;
+  }
+  if (!e->common.is_device_given && *wanted != RLO_DEVICE_CLASS_AUTO) {
+    e->device = typical_device(*wanted);
+    return explain(e, NULL);
   }
   return rlo__session_run(
-      &e.common,
-      e.common.is_device_given ? NULL : "relayout explain --class cpu needs no device.\n",
-      explain_for_device, &e);
+      &e->common,
+      e->common.is_device_given ? NULL : "relayout explain --class cpu needs no device.\n",
+      explain_for_device, e);
+}
+
+static int run(int argc, char **argv) {
+  static rlo__explain_request e = {.print = print_report};
+  return rlo__explain_run(&rlo__cmd_explain, argc, argv, &e);
 }
 
 const rlo__command rlo__cmd_explain = {

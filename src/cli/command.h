@@ -103,6 +103,7 @@ extern const rlo__command rlo__cmd_describe;
 extern const rlo__command rlo__cmd_show;
 extern const rlo__command rlo__cmd_shard;
 extern const rlo__command rlo__cmd_explain;
+extern const rlo__command rlo__cmd_emit;
 extern const rlo__command rlo__cmd_convert;
 extern const rlo__command rlo__cmd_op;
 extern const rlo__command rlo__cmd_digest;

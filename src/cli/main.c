@@ -18,9 +18,9 @@
 #include "relayout/version.h"
 
 static const rlo__command *const commands[] = {
-    &rlo__cmd_convert,  &rlo__cmd_op,    &rlo__cmd_weights, &rlo__cmd_digest,
-    &rlo__cmd_describe, &rlo__cmd_show,  &rlo__cmd_shard,   &rlo__cmd_explain,
-    &rlo__cmd_devices,  &rlo__cmd_cache, &rlo__cmd_tune,
+    &rlo__cmd_convert,  &rlo__cmd_op,      &rlo__cmd_weights, &rlo__cmd_digest,
+    &rlo__cmd_describe, &rlo__cmd_show,    &rlo__cmd_shard,   &rlo__cmd_explain,
+    &rlo__cmd_emit,     &rlo__cmd_devices, &rlo__cmd_cache,   &rlo__cmd_tune,
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))

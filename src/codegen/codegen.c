@@ -121,6 +121,9 @@ uint64_t rlo_wisdom_table(void) {
 typedef struct owned_report {
   rlo_plan_report report;
   rlo__program_spec spec;
+  /** What the arguments point into. */
+  rlo__launch *launch;
+  rlo_plan_argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
 } owned_report;
 
 /* Too large for a small stack. */
@@ -150,6 +153,37 @@ static void report_launch(const rlo__launch *launch, rlo_plan_report *report) {
   memcpy(report->local_size, launch->local_size, sizeof launch->local_size);
 }
 
+/** Copies the arguments of a launch. */
+static rlo_status report_arguments(const rlo__launch *launch, owned_report *owned) {
+  static const char *const types[] = {
+      [RLO__ARGUMENT_SRC] = "src",       [RLO__ARGUMENT_SRC_OFFSET] = "src_offset",
+      [RLO__ARGUMENT_DST] = "dst",       [RLO__ARGUMENT_DST_OFFSET] = "dst_offset",
+      [RLO__ARGUMENT_INDEX] = "indices", [RLO__ARGUMENT_INDEX_OFFSET] = "index_offset",
+      [RLO__ARGUMENT_INT] = "int",       [RLO__ARGUMENT_LONG] = "long",
+      [RLO__ARGUMENT_INT16] = "int16",   [RLO__ARGUMENT_LONG16] = "long16",
+      [RLO__ARGUMENT_LONG8] = "long8",
+  };
+  owned->launch = rlo__launch_pack(launch);
+  if (owned->launch == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (int32_t n = 0; n < launch->num_arguments; ++n) {
+    const rlo__argument *from = &owned->launch->arguments[n];
+    rlo_plan_argument *to = &owned->arguments[n];
+    to->type = types[from->kind];
+    to->num_values = rlo__argument_lanes(from->kind);
+    to->values = &owned->launch->numbers[from->first];
+    if (from->kind == RLO__ARGUMENT_SRC_OFFSET || from->kind == RLO__ARGUMENT_DST_OFFSET) {
+      to->num_values = 1;
+      to->values = from->kind == RLO__ARGUMENT_SRC_OFFSET ? &owned->launch->src_base_bytes
+                                                          : &owned->launch->dst_base_bytes;
+    }
+  }
+  owned->report.num_arguments = launch->num_arguments;
+  owned->report.arguments = owned->arguments;
+  return RLO_OK;
+}
+
 static rlo_status explain(const rlo__plan_request *request, workspace *w, owned_report *owned) {
   rlo_plan_report *report = &owned->report;
   RLO_TRY(rlo__planner_choose(request, &w->choice, &w->launch));
@@ -163,7 +197,7 @@ static rlo_status explain(const rlo__plan_request *request, workspace *w, owned_
   report->kernel_name = owned->spec.kernel_name;
   report->source = owned->spec.source;
   report->build_options = owned->spec.options;
-  return RLO_OK;
+  return report_arguments(&w->launch, owned);
 }
 
 /** The report is of the parts of a sum. */
@@ -236,5 +270,6 @@ void rlo_plan_report_release(rlo_plan_report *report) {
   }
   owned_report *owned = (owned_report *)(void *)report;
   rlo__codegen_deinit(&owned->spec);
+  rlo__free(owned->launch);
   rlo__free(owned);
 }
