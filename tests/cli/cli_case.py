@@ -10,6 +10,9 @@ import tempfile
 import unittest
 
 COMMAND = os.environ.get("RELAYOUT_COMMAND", "build/relayout")
+# Only a process without a child reports its leaks. Complete stacks, which leak
+# reports need, make a driver's compiler about fifty times slower.
+ASAN_OPTIONS = "allocator_may_return_null=1:use_sigaltstack=0"
 
 Result = collections.namedtuple("Result", "code out err")
 
@@ -53,11 +56,7 @@ class CliCase(unittest.TestCase):
     def run_command(self, *arguments, env=None, **options):
         environment = dict(os.environ)
         if "--no-isolate" not in arguments:
-            # Only a process without a child reports its leaks. Complete
-            # stacks, which leak reports need, make a driver's compiler about
-            # fifty times slower.
-            environment["ASAN_OPTIONS"] = (
-                "allocator_may_return_null=1:use_sigaltstack=0")
+            environment["ASAN_OPTIONS"] = ASAN_OPTIONS
         environment.update(env or {})
         done = subprocess.run(
             [COMMAND] + list(arguments), env=environment, cwd=self.folder,

@@ -5,13 +5,12 @@
  * microseconds, and of these the one numbered, from 1, $SLOW_DISK_FLIP turns
  * its middle byte around. Where $SLOW_DISK_HOLD names a file, all but the first
  * $SLOW_DISK_FREE of them wait until it is removed: the job goes on when the
- * test has done what it does meanwhile, however slow the machine is. Into the
- * file $SLOW_DISK_COUNT, if it is given, goes how many bytes were written at
- * positions: a number of 8 bytes, whoever is killed. For all threads but the
- * first of a process, the time passes $SLOW_DISK_CLOCK times as fast: what jobs
- * do every some seconds they do soon. It has $SLOW_DISK_ROOM bytes left, if that
- * is given. With $SLOW_DISK_ORPHAN the parent of a process ends before the process asks
- * to die with it.
+ * test has done what it does meanwhile, however slow the machine is. Those of a
+ * journal are not counted there and do not wait. Into the file $SLOW_DISK_COUNT, if it is given,
+ * goes how many bytes were written at positions: a number of 8 bytes, whoever is killed. For all
+ * threads but the first of a process, the time passes $SLOW_DISK_CLOCK times as fast: what jobs do
+ * every some seconds they do soon. It has $SLOW_DISK_ROOM bytes left, if that is given. With
+ * $SLOW_DISK_ORPHAN the parent of a process ends before the process asks to die with it.
  *
  * $SLOW_DISK_FAIL is CALL:NUMBER:ERRNO. Of the calls of this name (the names
  * below) that the command and its library make, not the driver or libc, and
@@ -51,8 +50,8 @@
 
 enum { NAMES(NUMBER_OF) NUM_CALLS };
 
-/* The size of a journal's header. */
-enum { JOURNAL_BYTES = 88 };
+/* The size of a journal's header, and the least of a part. */
+enum { JOURNAL_BYTES = 88, PART_BYTES = 1 << 16 };
 
 static const char *const call_names[] = {NAMES(TEXT_OF)};
 
@@ -222,12 +221,19 @@ ssize_t write(int descriptor, const void *data, size_t bytes) {
                                                   : syscall(SYS_write, descriptor, data, bytes);
 }
 
-/* Waits while the test holds all writes but the first. */
-static void wait_for_test(void) {
+/* A journal is small; a part has its size before it is written. */
+static bool is_journal(int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) == 0 && status.st_size < PART_BYTES;
+}
+
+/* Waits while the test holds all writes but the first, and those that note them. */
+static void wait_for_test(int descriptor) {
   static atomic_int num_begun;
   static const struct timespec pause_time = {.tv_nsec = 1000000};
   const char *hold = getenv("SLOW_DISK_HOLD");
-  if (hold == NULL || atomic_fetch_add(&num_begun, 1) < number("SLOW_DISK_FREE")) {
+  if (hold == NULL || is_journal(descriptor) ||
+      atomic_fetch_add(&num_begun, 1) < number("SLOW_DISK_FREE")) {
     return;
   }
   while (access(hold, F_OK) == 0) {
@@ -242,7 +248,7 @@ ssize_t pwrite64(int descriptor, const void *data, size_t bytes, off64_t at) {
     return -1;
   }
   nanosleep(&pause_time, NULL);
-  wait_for_test();
+  wait_for_test(descriptor);
   int n = atomic_fetch_add(&num_writes, 1) + 1;
   ssize_t written = syscall(SYS_pwrite64, descriptor, data, bytes, at);
   if (bytes_written != NULL && written > 0) {

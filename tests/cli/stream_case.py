@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from cli_case import COMMAND, CliCase, npy_bytes
+from cli_case import ASAN_OPTIONS, COMMAND, CliCase, npy_bytes
 
 SEED = int(os.environ.get("RELAYOUT_TEST_SEED", "20261122"))
 IS_SLOW = os.environ.get("RELAYOUT_TEST_ALL", "0") != "0"
@@ -59,7 +59,7 @@ class StreamCase(CliCase):
         at once, the others when finish() is called."""
         environment = dict(os.environ)
         environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
-        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+        environment["ASAN_OPTIONS"] = ASAN_OPTIONS + ":verify_asan_link_order=0"
         environment["SLOW_DISK_FILES"] = str(files)
         environment["SLOW_DISK_WRITE_US"] = str(write_us)
         environment["SLOW_DISK_FLIP"] = str(flip)

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from cli_case import COMMAND, CliCase, main, npy_bytes, npy_parts
+from cli_case import ASAN_OPTIONS, COMMAND, CliCase, main, npy_bytes, npy_parts
 
 PAD = "{0,1:pad(3,5)fill(zero)}"
 PAD_SHAPE = "f32[2,3]" + PAD
@@ -530,7 +530,7 @@ class Outputs(CliCase):
         environment = dict(os.environ)
         environment["SLOW_DISK_FILES"] = str(num_quick)
         environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
-        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+        environment["ASAN_OPTIONS"] = ASAN_OPTIONS + ":verify_asan_link_order=0"
         process = subprocess.Popen(
             [COMMAND, *arguments],
             cwd=self.folder, env=environment, stderr=subprocess.PIPE,
