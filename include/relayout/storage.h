@@ -52,9 +52,9 @@ typedef struct rlo_storage_traits {
    * beside a job's budget, unless its memory is aligned. Ignored by other
    * storages. */
   bool is_direct;
-  /** Of a source: each byte is read once at most, none after one that lies behind
-   *  it, and by one thread at a time, as from a pipe. A job that would go back is
-   *  refused with RLO_UNSUPPORTED. */
+  /** Each byte is read, or written, once at most, none after one that lies behind
+   *  it, and by one thread at a time, as from and to a pipe. A destination is new then. A
+   *  job that would go back is refused with RLO_UNSUPPORTED. */
   bool is_forward;
 } rlo_storage_traits;
 

@@ -238,7 +238,7 @@ const rlo__command rlo__cmd_convert = {
         "\n"
         "Large arrays. An array of more than 64 MiB, before or after, is moved "
         "in\n"
-        "pieces and is never in memory as a whole, unless OUT is a pipe:\n"
+        "pieces, and is in memory as a whole only if OUT cannot be written so:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "What is printed is the shape of the result: relayout convert --from\n"

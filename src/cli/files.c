@@ -258,6 +258,11 @@ const char *rlo__path_why_in_place(const char *path) {
   return is_standard(path) ? "is standard output" : file.in_place;
 }
 
+bool rlo__path_is_forward(const char *path) {
+  struct stat st;
+  return is_standard(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
 /* Returns the exit code of a write, of which `error` is the errno, or 0. */
 static int check_write(const char *path, int error) {
   return error == 0 ? RLO__EXIT_OK : rlo__fail("cannot write %s: %s", path, strerror(error));
@@ -293,7 +298,8 @@ static int open_file(const char *path, rlo__file_way way, rlo__output_file *outp
     *file = (rlo__file_replace){.fd = standard.descriptor, .in_place = "is standard output"};
     return RLO__EXIT_OK;
   }
-  if (stat(path, &information) == 0) {
+  const bool is_old = stat(path, &information) == 0;
+  if (is_old) {
     if (S_ISDIR(information.st_mode)) {
       return rlo__fail("cannot write %s: it is a folder", path);
     }
@@ -302,13 +308,19 @@ static int open_file(const char *path, rlo__file_way way, rlo__output_file *outp
       return check_write(path, errno);
     }
   }
-  rlo__interrupt_block();
+  /* What waits for the reader of a pipe makes no file, and is stopped by a signal. */
+  const bool is_file = !is_old || S_ISREG(information.st_mode);
+  if (is_file) {
+    rlo__interrupt_block();
+  }
   int error = rlo__file_replace_begin(file, path, way);
   if (error == 0 && file->temp_path[0] != '\0') {
     output->unfinished.path = file->temp_path;
     rlo__interrupt_add_file(&output->unfinished);
   }
-  rlo__interrupt_unblock();
+  if (is_file) {
+    rlo__interrupt_unblock();
+  }
   if (error == EBUSY && file->is_part) {
     return rlo__fail("cannot write %s: another process, or an input of this one, holds %s", path,
                      file->temp_path);
@@ -331,7 +343,7 @@ int rlo__output_file_commit(rlo__output_file *output) {
 }
 
 static int begin_part(const char *path, const rlo__output_start *start, rlo__output_file *file) {
-  RLO__EXIT_TRY(open_file(path, RLO__FILE_NEW_PART, file));
+  RLO__EXIT_TRY(open_file(path, start->is_forward ? RLO__FILE_TEMP : RLO__FILE_NEW_PART, file));
   int error = rlo__file_replace_write(&file->file, start->head, start->head_bytes);
   /* It is compared when the part is resumed. */
   if (error == 0 && start->has_journal && fdatasync(file->file.fd) != 0) {

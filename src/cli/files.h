@@ -85,6 +85,10 @@ bool rlo__path_is_same_file(const char *a, const char *b);
  *  "is not a regular file"; NULL: it is made as a part. */
 const char *rlo__path_why_in_place(const char *path);
 
+/** Returns whether what a path names is written behind what was written before: standard
+ *  output, or no regular file. */
+bool rlo__path_is_forward(const char *path);
+
 /** Prepares for writing to a path that may be standard output: if it is, what
  *  is printed there goes to standard error from now on. `path` is borrowed. */
 void rlo__output_claim(const char *path);
@@ -123,6 +127,8 @@ typedef struct rlo__output_start {
   bool has_journal;
   /** Goes on with a part that has a journal, if there is one. */
   bool is_resumed;
+  /** What rlo__path_is_forward tells of is written in place. */
+  bool is_forward;
 } rlo__output_start;
 
 /**

@@ -124,8 +124,11 @@ typedef struct rlo__stream_output {
   int64_t num_done;
   /** The bytes that a job of two passes uses behind the array. */
   int64_t scratch_bytes;
-  /** The output is a regular file, of which this is the part. */
+  /** The output is a regular file, of which this is the part, or is written forward. */
   bool has_part;
+  /** It is no regular file, and is written as it is made, from its first byte to its last
+   *  one. */
+  bool is_forward;
   /** Shared memory for the array, if it is not made in the part; else NULL. */
   void *memory;
 } rlo__stream_output;

@@ -111,7 +111,8 @@ int rlo__stream_finish_digest(const rlo__stream *stream, rlo__stream_result *res
 RLO_NODISCARD rlo_status rlo__stream_output_read(void *output, int64_t offset, int64_t bytes,
                                                  void *into);
 
-/** Writes a part of an output's file, which is flushed when a step is noted, or at the end.
+/** Writes a part of an output's file, which is flushed when a step is noted, or at the end;
+ *  of one that is_forward behind what was written.
  *  @param output  an rlo__stream_output. */
 RLO_NODISCARD rlo_status rlo__stream_output_write(void *output, int64_t offset, int64_t bytes,
                                                   const void *from);

@@ -50,8 +50,10 @@ rlo_status rlo__stream_output_write(void *output, int64_t offset, int64_t bytes,
   const char *data = from;
   const off_t at = (off_t)(o->offset_bytes + offset);
   for (int64_t done = 0; done < bytes;) {
-    const ssize_t count =
-        pwrite(o->part.file.fd, data + done, (size_t)(bytes - done), at + (off_t)done);
+    const size_t rest = (size_t)(bytes - done);
+    const ssize_t count = o->is_forward
+                              ? write(o->part.file.fd, data + done, rest)
+                              : pwrite(o->part.file.fd, data + done, rest, at + (off_t)done);
     if (count < 0 && errno != EINTR) {
       return rlo__file_fail("cannot write", o->path, errno);
     }
@@ -65,16 +67,17 @@ rlo_status rlo__stream_output_storage(const rlo__stream *s, rlo__stream_output *
   /* What a job flushes, it waits for: milliseconds, where a model has many small arrays. */
   const bool is_small =
       o->whole != NULL && o->memory == NULL && o->bytes <= rlo__thresholds.service_streamed_bytes;
-  if (!s->is_verifying && !is_small) {
+  if (!s->is_verifying && !is_small && !o->is_forward) {
     return o->memory != NULL ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
                              : rlo_storage_from_fd(o->part.file.fd, o->offset_bytes,
                                                    o->bytes + o->scratch_bytes, hints, out_storage);
   }
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  ops.read = rlo__stream_output_read;
+  ops.read = o->is_forward ? NULL : rlo__stream_output_read;
   ops.write = s->is_verifying ? compare : rlo__stream_output_write;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = o->bytes;
+  traits.is_forward = o->is_forward;
   return rlo_storage_create(&ops, o, &traits, out_storage);
 }
 
@@ -106,7 +109,7 @@ static int finish_output(const rlo__stream *stream, rlo__stream_output *o,
 int rlo__stream_cut_off_scratch(const rlo__stream *stream) {
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     rlo__stream_output *o = &stream->outputs[n];
-    if (o->memory == NULL && o->has_part && !stream->is_verifying) {
+    if (o->memory == NULL && o->has_part && !o->is_forward && !stream->is_verifying) {
       RLO__EXIT_TRY(rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
     }
   }

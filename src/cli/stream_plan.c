@@ -90,8 +90,9 @@ static const char *choose_place(const rlo__stream *stream) {
     const rlo_place_choice one = rlo_place_choose(stream->jobs[n].problem);
     choice = one > choice ? one : choice;
   }
-  /* What a driver that dies has taken from a pipe is lost. */
-  const bool is_pipe = stream->num_sources > 0 && stream->sources[0].file.pipe != 0;
+  /* What a driver that dies has taken from a pipe is lost, and what it has written stays. */
+  const bool is_pipe = (stream->num_sources > 0 && stream->sources[0].file.pipe != 0) ||
+                       (stream->num_outputs > 0 && stream->outputs[0].is_forward);
   const bool is_little =
       options->memory_bytes != 0 || is_pipe || rlo__available_bytes("") < DRIVER_ROOM_BYTES;
   options->devices.is_none = choice != RLO_PLACE_DEVICE || is_little;
@@ -118,7 +119,7 @@ int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output, int32_
 
 bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
   int64_t bytes = 0;
-  bool can_resume = stream->outputs[output].path != NULL;
+  bool can_resume = stream->outputs[output].path != NULL && !stream->outputs[output].is_forward;
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     /* Files are far smaller than that all of them together would overflow. */
     bytes += stream->outputs[n].bytes;
@@ -266,6 +267,7 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
     traits[0].is_forward = s->sources[job->source].file.pipe != 0;
   }
   traits[1].bytes = output->bytes;
+  traits[1].is_forward = output->is_forward;
   if (output->is_dropped) {
     traits[1] = rlo__stream_sum_traits(output);
   }
@@ -279,7 +281,8 @@ static rlo_status estimate_job(const rlo__stream *s, int32_t n, const rlo_servic
     RLO_TRY(rlo__array_source_storage(&s->sources[job->indices], NULL, &of_job.indices));
   }
   const rlo_storage_traits *src = has_file ? &traits[0] : NULL;
-  const rlo_storage_traits *dst = makes_file || output->is_dropped ? &traits[1] : NULL;
+  const bool has_traits = makes_file || output->is_dropped || output->is_forward;
+  const rlo_storage_traits *dst = has_traits ? &traits[1] : NULL;
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   const rlo_status status =
       service != NULL
@@ -429,6 +432,35 @@ static bool flows(const rlo__stream *stream, const rlo__array_source *source) {
          (s.all.expected_fraction > FLOW_FRACTION || end > file->most_bytes);
 }
 
+/* Returns whether the only job may write the only output, which has no gaps, as it is made. */
+static bool can_be_forward(const rlo__stream *s) {
+  const rlo__stream_output *o = s->outputs;
+  return s->num_jobs == 1 && s->num_outputs == 1 && o->path != NULL && s->is_in_pieces &&
+         s->jobs->problem->written_bytes == o->bytes && !s->is_verified && !s->has_digest &&
+         rlo__path_is_forward(o->path);
+}
+
+/* Finds what is read, and written, as it comes: of a pipe to a pipe both, or the source.
+ * Reads the other sources into memory. */
+static int find_flows(rlo__stream *stream) {
+  rlo__stream_output *output = stream->outputs;
+  const bool can_be = can_be_forward(stream);
+  sum s;
+  output->is_forward = can_be;
+  for (int32_t n = 0; n < stream->num_sources; ++n) {
+    rlo__array_source *source = &stream->sources[n];
+    output->is_forward = output->is_forward && flows(stream, source);
+    const bool is_flow = output->is_forward || flows(stream, source);
+    RLO__EXIT_TRY(is_flow ? RLO__EXIT_OK : rlo__array_source_hold(source));
+  }
+  output->is_forward = can_be;
+  output->is_forward =
+      can_be && estimate(stream, NULL, NULL, &s) == RLO_OK &&
+      (s.all.expected_fraction > FLOW_FRACTION || stream->options->memory_bytes != 0 ||
+       (double)output->bytes > MEMORY_SHARE * (double)rlo__available_bytes(""));
+  return RLO__EXIT_OK;
+}
+
 /* Takes what was read from pipes off --memory. */
 static int take_held_memory(const rlo__stream *stream, rlo__stream_options *options) {
   int64_t held_bytes = 0;
@@ -453,12 +485,9 @@ int rlo__stream_plan(rlo__stream *stream) {
       rlo__output_claim(stream->outputs[n].path);
     }
   }
-  for (int32_t n = 0; n < stream->num_sources; ++n) {
-    rlo__array_source *source = &stream->sources[n];
-    RLO__EXIT_TRY(flows(stream, source) ? RLO__EXIT_OK : rlo__array_source_hold(source));
-  }
-  RLO__EXIT_TRY(take_held_memory(stream, stream->options));
   stream->is_in_pieces = is_in_pieces(stream);
+  RLO__EXIT_TRY(find_flows(stream));
+  RLO__EXIT_TRY(take_held_memory(stream, stream->options));
   stream->chosen_by = choose_place(stream);
   stream->is_in_pieces |= stream->num_steps > 0;
   const bool is_asked_for =
@@ -466,7 +495,7 @@ int rlo__stream_plan(rlo__stream *stream) {
   for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
     const char *why = path != NULL ? rlo__path_why_in_place(path) : NULL;
-    if (why != NULL) {
+    if (why != NULL && !stream->outputs[n].is_forward) {
       return rlo__fail("%s %s: it cannot be written in pieces", path, why);
     }
   }

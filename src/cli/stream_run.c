@@ -487,7 +487,7 @@ static int begin_memory(run *r, rlo__stream_output *o) {
 static int begin_output(run *r, int32_t n) {
   rlo__stream_output *o = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
-  o->has_part = o->path != NULL && rlo__path_why_in_place(o->path) == NULL;
+  o->has_part = o->path != NULL && (o->is_forward || rlo__path_why_in_place(o->path) == NULL);
   if (!o->is_dropped && (!o->has_part || r->stream->is_in_memory)) {
     RLO__EXIT_TRY(begin_memory(r, o));
   }
@@ -499,6 +499,7 @@ static int begin_output(run *r, int32_t n) {
       .head_bytes = (size_t)o->head_bytes,
       .has_journal = !r->stream->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
+      .is_forward = o->is_forward,
   };
   r->can_resume |= start.has_journal;
   if (o->head == NULL) {

@@ -305,8 +305,8 @@ static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
 static rlo_status plan(bands *b, const rlo_storage_traits *src, const rlo_storage_traits *dst,
                        rlo__piece_plan out[2]) {
   rlo_problem *problem = &b->problem;
-  if (src->is_forward) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "what can only be read forward is moved in one pass");
+  if (src->is_forward || dst->is_forward) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "what can only be passed forward is moved in one pass");
   }
   RLO_TRY(rlo__problem_validate(problem));
   RLO_TRY(rlo_problem_canonicalize(problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));

@@ -54,9 +54,9 @@ typedef struct search {
   /** The box can be cut; a plan is cut less than it should be because parts
    *  would have shared bytes. */
   bool can_cut, has_shrunk;
-  /** The source is read from its first byte to its last one: boxes are parts of
-   *  the axis of its longest steps. */
-  bool is_forward;
+  /** A side is passed through from its first byte to its last one: boxes and pieces
+   *  are parts of the axis of its longest steps. */
+  bool is_forward[2];
   double best_cost;
   rlo__piece_plan trial, best;
 } search;
@@ -156,7 +156,9 @@ static void make_atoms(search *s, freedom f) {
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
     bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
-    is_cut = is_cut && (!s->is_forward || a == s->grower.order[SRC][problem->num_axes - 1]);
+    for (int side = SRC; side <= DST; ++side) {
+      is_cut &= !s->is_forward[side] || a == s->grower.order[side][problem->num_axes - 1];
+    }
     s->grower.atoms[a] =
         is_cut && s->is_free[a] ? rlo__grid_atom(&s->grid, a) : problem->extents[a];
   }
@@ -340,10 +342,10 @@ static rlo_status try_freedom(search *s, freedom f) {
   s->can_cut = s->can_cut || f == FREE_CUTS || !is_whole(s, extents);
   const bool *is_memory = s->budget->is_memory;
   /* A side in memory needs no boxes. */
-  if (!s->is_forward && (is_memory[DST] || !is_memory[SRC])) {
+  if (!s->is_forward[SRC] && (is_memory[DST] || !is_memory[SRC])) {
     RLO_TRY(try_side(s, RLO__SIDE_DESTINATION, atoms));
   }
-  if (s->is_forward || !is_memory[DST]) {
+  if (s->is_forward[SRC] || (!is_memory[DST] && (is_memory[SRC] || !s->is_forward[DST]))) {
     RLO_TRY(try_side(s, RLO__SIDE_SOURCE, atoms));
   }
   return RLO_OK;
@@ -357,7 +359,8 @@ static rlo_status try_chunks(search *s) {
   rlo__piece_grid grid = s->grid;
   grid.problem = s->given;
   const bool is_found_already = s->best_cost < (double)INFINITY;
-  if (s->is_forward || (is_found_already && grid.granule_bytes[DST] == 1)) {
+  if (s->is_forward[SRC] || s->is_forward[DST] ||
+      (is_found_already && grid.granule_bytes[DST] == 1)) {
     return RLO_OK;
   }
   RLO_TRY(rlo__piece_plan_chunks(&grid, s->budget, &least, &is_found, &s->trial));
@@ -439,17 +442,22 @@ static rlo_status measure_destination(search *s) {
   return RLO_OK;
 }
 
-/* Checks that the smallest part along the axis of the longest steps ends, in the
- * source, where the next one begins or before, so that boxes are read one
- * behind the other. */
-static rlo_status check_forward(search *s) {
+/* Checks that the smallest part along the axis of the longest steps ends, on the
+ * side, where the next one begins or before, so that boxes, or pieces, are moved one
+ * behind the other; and where boxes of the source are, that these come in the same order. */
+static rlo_status check_forward(search *s, rlo__problem_side side) {
   const rlo_problem *problem = s->problem;
-  const int32_t axis = s->grower.order[SRC][problem->num_axes - 1];
+  const int32_t axis = s->grower.order[side][problem->num_axes - 1];
+  const rlo_form *form = rlo__side_form(problem, side);
+  const bool is_of_boxes = side == SRC || !(s->is_forward[SRC] || s->budget->is_memory[SRC]);
   /* Memory for a moment. */
   rlo_problem *slab = &s->best.problem;
   int64_t min;
   int64_t max;
+  int32_t order[RLO_MAX_AXES];
+  double steps[RLO_MAX_AXES];
   rlo__lattice lattice;
+  rlo__grid_rank_axes(problem, SRC, order, steps);
   *slab = s->grower.bare;
   slab->extents[axis] = rlo__grid_atom(&s->grid, axis);
   for (int32_t g = 0; g < problem->num_guards; ++g) {
@@ -457,19 +465,22 @@ static rlo_status check_forward(search *s) {
       slab->guards[slab->num_guards++] = problem->guards[g];
     }
   }
-  const int64_t bits = rlo__side_unit_bits(problem, SRC);
-  const int64_t granule = rlo__grid_wide_granule(problem, SRC, s->grid.granule_bytes[SRC]);
-  bool is_ascending = !rlo__form_has_terms(problem, &problem->src) &&
-                      rlo__form_range(slab, &slab->src, &min, &max) &&
-                      min % (rlo__mul_capped(granule, 8) / bits) == 0;
-  slab->src.base -= is_ascending ? min : 0;
-  RLO_TRY(is_ascending ? rlo__problem_footprint(slab, SRC, &lattice) : RLO_OK);
-  const int64_t step = rlo__mul_capped(slab->src.axis[axis], slab->extents[axis]);
+  const int64_t bits = rlo__side_unit_bits(problem, side);
+  const int64_t granule = rlo__grid_wide_granule(problem, side, s->grid.granule_bytes[side]);
+  bool is_ascending =
+      !(side == DST && rlo_problem_reads_cells(problem)) && !rlo__form_has_terms(problem, form) &&
+      rlo__form_range(slab, form, &min, &max) && min % (rlo__mul_capped(granule, 8) / bits) == 0 &&
+      (is_of_boxes || steps[axis] > 0.0);
+  rlo_form *moved = side == SRC ? &slab->src : &slab->dst;
+  moved->base -= is_ascending ? min : 0;
+  RLO_TRY(is_ascending ? rlo__problem_footprint(slab, side, &lattice) : RLO_OK);
+  const int64_t step = rlo__mul_capped(form->axis[axis], slab->extents[axis]);
   const int64_t step_bits = rlo__mul_capped(rlo__abs(step), bits);
   is_ascending = is_ascending && rlo__lattice_hull(&lattice).run_bytes <= step_bits / 8;
-  return is_ascending ? RLO_OK
-                      : RLO_FAIL(RLO_UNSUPPORTED,
-                                 "the source can only be read forward, and the problem goes back");
+  return is_ascending
+             ? RLO_OK
+             : RLO_FAIL(RLO_UNSUPPORTED, "the %s can only be %s forward, and the problem goes back",
+                        side == SRC ? "source" : "destination", side == SRC ? "read" : "written");
 }
 
 static rlo_status search_plan(search *s, const rlo_storage_traits *src,
@@ -495,8 +506,11 @@ static rlo_status search_plan(search *s, const rlo_storage_traits *src,
       is_memory[DST] ? rlo__thresholds.service_memory_run_bytes : dst->good_write_bytes;
   RLO_TRY(measure_destination(s));
   rlo__grower_init(&s->grower, s->problem);
-  s->is_forward = src->is_forward && !is_memory[SRC] && s->problem->num_axes > 0;
-  RLO_TRY(s->is_forward ? check_forward(s) : RLO_OK);
+  const bool are_forward[2] = {src->is_forward, dst->is_forward};
+  for (int side = SRC; side <= DST; ++side) {
+    s->is_forward[side] = are_forward[side] && !is_memory[side] && s->problem->num_axes > 0;
+    RLO_TRY(s->is_forward[side] ? check_forward(s, (rlo__problem_side)side) : RLO_OK);
+  }
   return find_plan(s);
 }
 

@@ -174,6 +174,10 @@ static rlo__slot *find_slot(rlo__pipeline *pipeline, rlo__slot_state state) {
   return found;
 }
 
+static bool is_written_forward(const rlo__pipeline *pipeline) {
+  return pipeline->pass->storages[RLO__SIDE_DESTINATION]->traits.is_forward;
+}
+
 /* Puts the next piece into a slot; NULL if there is none, or no slot. */
 static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
   rlo__slot *slot = find_slot(pipeline, RLO__SLOT_FREE);
@@ -184,6 +188,11 @@ static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
       slot->piece = box->works[RLO__BOX_RUNNING].num_taken++;
       slot->number = ++pipeline->num_pieces_taken;
       return slot;
+    }
+    if (is_written_forward(pipeline) &&
+        (box->stage == RLO__BOX_OPENING || box->stage == RLO__BOX_LOADING)) {
+      /* Its pieces are before those of the other. */
+      return NULL;
     }
   }
   return NULL;
@@ -218,7 +227,12 @@ static bool take_run(rlo__pipeline *pipeline, rlo__work *work) {
 }
 
 static bool take_output(rlo__pipeline *pipeline, rlo__work *work) {
-  return take_slot(find_slot(pipeline, RLO__SLOT_RAN), RLO__WORK_WRITE, RLO__SLOT_WRITING, work) ||
+  rlo__slot *slot = find_slot(pipeline, RLO__SLOT_RAN);
+  if (is_written_forward(pipeline) && slot != NULL &&
+      slot->number != pipeline->num_pieces_done + 1) {
+    slot = NULL;
+  }
+  return take_slot(slot, RLO__WORK_WRITE, RLO__SLOT_WRITING, work) ||
          take_transfer(pipeline, RLO__BOX_STORING, work);
 }
 

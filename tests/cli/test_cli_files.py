@@ -740,8 +740,8 @@ class Streams(CliCase):
         self.assertIn("traceEvents", json.loads(out))
         code, out, _ = self.shell("$R show --svg - 'f32[2,2]'")
         self.assertTrue(code == 0 and out.startswith(b"<svg"))
-        self.fails(1, "is standard output: it cannot be written in pieces",
-                   "convert", "--host", "in.npy", "-", "--memory", "1MiB")
+        self.fails(1, "is standard output: it cannot be written in pieces", "convert",
+                   "--host", "in.npy", "-", "--memory", "1MiB", "--verify")
 
     def test_pipes_in(self):
         turn = "convert --host %s o.npy --perm 1,0; cat o.npy"
@@ -769,6 +769,14 @@ class Streams(CliCase):
             self.assertEqual(code, 1, err)
             self.assertIn(words, err)
         self.assertFalse(os.path.exists(self.path("o.npy")))
+
+    def test_a_pipe_without_a_reader(self):
+        os.mkfifo(self.path("f"))
+        process = subprocess.Popen(
+            [COMMAND, "convert", "--host", "in.npy", "f"], cwd=self.folder)
+        time.sleep(0.3)
+        process.terminate()
+        self.assertEqual(process.wait(timeout=60), 143)
 
     def test_links_to_nothing(self):
         os.mkdir(self.path("far"))

@@ -310,8 +310,8 @@ class Refusals(OpCase):
     def test_into_a_pipe(self):
         self.write_files("A")
         os.mkfifo(self.path("out.npy"))
-        self.fails(1, ["out.npy", "not a regular file"], "op", "transpose",
-                   *self.device, "A.npy", "out.npy", "--memory", "4MiB")
+        self.fails(1, ["out.npy", "not a regular file"], "op", "concat",
+                   *self.device, "A.npy", "A.npy", "out.npy", "--memory", "4MiB")
 
 
 class Reports(OpCase):

@@ -381,8 +381,35 @@ class Large(StreamCase):
                 count += len(block)
         self.assertEqual(self.finish(process)[0], 0)
         self.assertEqual(count, size + 4096)
-        self.fails(1, ["out.npy", "not a regular file"], "convert", "--host",
-                   "in.npy", "out.npy", "--memory", "4MiB")
+        for more in ["--verify"], ["--passes", "2"], ["--to", "{1,0:pad(4201,4001)}"]:
+            self.fails(1, ["out.npy", "not a regular file"], "convert", "--host",
+                       "in.npy", "out.npy", "--memory", "4MiB", *more)
+
+    def test_into_a_pipe_in_pieces(self):
+        """As it is made, within the memory."""
+        self.write_random("in.npy", ">f4", (1000, 1000))
+        content = self.read("in.npy")
+        for verb, sources in ((["convert"], ["in.npy", "-"]),
+                              (["convert", "--perm", "1,0"], ["in.npy"]),
+                              (["convert", "--to", "{1,0:T(8,128)fill(zero)}"], ["in.npy", "-"]),
+                              (["op", "cast", "--attr", "dtype=bf16"], ["in.npy", "-"]),
+                              (["op", "reverse", "--attr", "axis=0"], ["in.npy"])):
+            self.ok(*verb, "in.npy", "out.npy")
+            for source in sources:
+                done = subprocess.run(
+                    [COMMAND, *verb, source, "-", "--memory", "1MiB", "--json"], input=content,
+                    cwd=self.folder, capture_output=True, timeout=120, check=False)
+                told = json.loads(done.stderr.splitlines()[-1])
+                self.assertEqual(done.returncode, 0, told)
+                self.assertGreater(told["num_pieces"], 1)
+                self.assertLessEqual(told["host_bytes_peak"], MIB)
+                self.assertTrue(done.stdout == self.read("out.npy"), verb)
+        with subprocess.Popen([COMMAND, "convert", "in.npy", "-", "--memory", "1MiB"],
+                              cwd=self.folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            process.stdout.close()
+            self.assertIn(b"Broken pipe", process.stderr.read())
+        self.assertEqual(process.returncode, 1)
 
 
 class Estimate(StreamCase):

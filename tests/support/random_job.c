@@ -213,7 +213,7 @@ bool test_job_submit(test_job *job, rlo_service *service) {
     return false;
   }
   if (status == RLO_UNSUPPORTED && strstr(rlo_error_last()->message, "goes back") != NULL) {
-    job->src.storage->traits.is_forward = false;
+    job->src.storage->traits.is_forward = job->dst.storage->traits.is_forward = false;
     return test_job_submit(job, service);
   }
   if (status == RLO_UNSUPPORTED) {
@@ -350,6 +350,7 @@ void test_job_run(test_job *job, rlo_service *service, test_job_counts *counts) 
     counts->of_two_passes += job->num_passes == 2;
     const rlo_problem *problem = &job->problem.problem;
     counts->read_forward += job->num_boxes > 1 && job->src.storage->traits.is_forward;
+    counts->written_forward += job->num_boxes > 1 && job->dst.storage->traits.is_forward;
     if (job->num_pieces > 1) {
       counts->cut_loads += rlo_problem_loads(problem);
       counts->cut_sums += rlo_problem_is_sum(problem);

@@ -65,8 +65,9 @@ typedef struct test_job_counts {
   /** Jobs of several pieces, of several boxes, of a thousand pieces or more. */
   int with_pieces, with_boxes, with_thousands;
   int of_two_passes;
-  /** Of several boxes, from a source that is read forward. */
-  int read_forward;
+  /** Of several boxes, from a source that is read forward, and to a destination that is
+   *  written so. */
+  int read_forward, written_forward;
   /** The jobs of several pieces: those that load indices, sum, or read their
    *  destination. */
   int cut_loads, cut_sums, cut_additions;

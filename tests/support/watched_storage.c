@@ -32,7 +32,8 @@ static void note_range(watched_storage *w, const void *memory, int64_t bytes) {
   }
 }
 
-static rlo_status watch(watched_storage *w, int64_t offset, int64_t bytes, const void *memory) {
+static rlo_status watch(watched_storage *w, bool is_write, int64_t offset, int64_t bytes,
+                        const void *memory) {
   int number = atomic_fetch_add(&w->num_calls, 1) + 1;
   if (w->on_call != NULL) {
     w->on_call(w->payload);
@@ -45,6 +46,12 @@ static rlo_status watch(watched_storage *w, int64_t offset, int64_t bytes, const
       (bytes % w->granule_bytes != 0 && offset + bytes != w->bytes)) {
     return rlo_error_set(RLO_INTERNAL, "not in granules");
   }
+  if (w->storage->traits.is_forward) {
+    if (offset < w->positions[is_write]) {
+      return rlo_error_set(RLO_INTERNAL, "goes back");
+    }
+    w->positions[is_write] = offset + bytes;
+  }
   if (number == w->fails_at) {
     return w->fails_silently ? w->failure : rlo_error_set(w->failure, "call %d fails", number);
   }
@@ -53,11 +60,7 @@ static rlo_status watch(watched_storage *w, int64_t offset, int64_t bytes, const
 
 static rlo_status read_now(void *payload, int64_t offset, int64_t bytes, void *into) {
   watched_storage *w = payload;
-  rlo_status status = watch(w, offset, bytes, into);
-  if (status == RLO_OK && w->storage->traits.is_forward) {
-    status = offset < w->position ? rlo_error_set(RLO_INTERNAL, "read again") : RLO_OK;
-    w->position = offset + bytes;
-  }
+  rlo_status status = watch(w, false, offset, bytes, into);
   if (status == RLO_OK) {
     memcpy(into, w->memory + offset, (size_t)bytes);
   }
@@ -66,7 +69,7 @@ static rlo_status read_now(void *payload, int64_t offset, int64_t bytes, void *i
 
 static rlo_status write_now(void *payload, int64_t offset, int64_t bytes, const void *from) {
   watched_storage *w = payload;
-  rlo_status status = watch(w, offset, bytes, from);
+  rlo_status status = watch(w, true, offset, bytes, from);
   if (status == RLO_OK) {
     rlo__mutex_lock(&w->mutex);
     memcpy(w->memory + offset, from, (size_t)bytes);

@@ -43,8 +43,9 @@ typedef struct watched_storage {
   rlo_status failure;
   /** Without a message of its own. */
   bool fails_silently;
-  /** Reads before this fail, if the storage is one that is read forward. */
-  int64_t position;
+  /** Reads before the first, and writes before the second, fail if the storage is passed
+   *  forward. */
+  int64_t positions[2];
   /** The range of memory that jobs passed. */
   atomic_uintptr_t low, high;
   atomic_int num_reserves, num_flushes;

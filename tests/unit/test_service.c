@@ -180,49 +180,97 @@ RLO_TABLE_TEST(test_service__transfers_are_as_long_as_planned, transfers) {
   close_measured(&dst);
 }
 
-/* ------------------------------------------------------------ read forward */
+/* --------------------------------------------------------- passed forward */
 
-/** A source that is read as a pipe is. */
-typedef struct pipe_source {
-  const uint8_t *memory;
+/** A storage that is read or written as a pipe is. */
+typedef struct pipe_end {
+  uint8_t *memory;
   int64_t position;
-  /** What is asked for behind the position, or while another thread reads. */
+  bool is_pipe;
+  /** What is asked for lies before the position, or another thread is at it. */
   bool goes_back;
-  atomic_bool is_read;
-} pipe_source;
+  atomic_bool is_used;
+} pipe_end;
 
-static rlo_status read_pipe(void *payload, int64_t offset, int64_t bytes, void *into) {
-  pipe_source *p = payload;
-  if (atomic_exchange(&p->is_read, true) || offset < p->position) {
-    p->goes_back = true;
+static void pass(pipe_end *p, int64_t offset, int64_t bytes, void *to, const void *from) {
+  if (p->is_pipe) {
+    p->goes_back |= atomic_exchange(&p->is_used, true) || offset < p->position;
+    p->position = offset + bytes;
   }
   (void)nanosleep(&(struct timespec){0, 20000}, NULL);
-  memcpy(into, p->memory + offset, (size_t)bytes);
-  p->position = offset + bytes;
-  atomic_store(&p->is_read, false);
+  memcpy(to, from, (size_t)bytes);
+  atomic_store(&p->is_used, false);
+}
+
+static rlo_status read_pipe(void *payload, int64_t offset, int64_t bytes, void *into) {
+  pipe_end *p = payload;
+  pass(p, offset, bytes, into, p->memory + offset);
   return RLO_OK;
+}
+
+static rlo_status write_pipe(void *payload, int64_t offset, int64_t bytes, const void *from) {
+  pipe_end *p = payload;
+  pass(p, offset, bytes, p->memory + offset, from);
+  return RLO_OK;
+}
+
+typedef enum place { FUNCTIONS, MEMORY, PIPE } place;
+
+static rlo_storage *open_place(place where, pipe_end *p, int64_t bytes, bool is_read) {
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  rlo_storage *made;
+  ops.read = is_read ? read_pipe : NULL;
+  ops.write = is_read ? NULL : write_pipe;
+  traits.bytes = bytes;
+  p->is_pipe = where == PIPE;
+  traits.is_forward = p->is_pipe;
+  expect_ok(where == MEMORY ? rlo_storage_from_memory(p->memory, bytes, &made)
+                            : rlo_storage_create(&ops, p, &traits, &made));
+  return made;
 }
 
 static const struct {
   const char *src, *dst, *permutation;
-  /** Of the destination's memory, used where it is; it is of functions. */
-  bool is_memory;
-  /** NULL: the job is done. */
+  /** The first axis of the source is. */
+  bool is_reversed;
+  place from, to;
+  rlo_status status;
   const char *refusal;
 } forward[] = {
-    {"f32[512,1024]", "f32[512,1024]", "0,1", false, NULL},
-    {"f32[512,1024]", "bf16[512,1024]", "0,1", true, NULL},
-    {"f32[512,1024]", "f32[1024,512]", "1,0", false, NULL},
-    {"f32[512,1024]{0,1}", "f32[512,1024]", "0,1", true, NULL},
-    {"f32[300,700]", "f32[300,700]{1,0:T(8,128)fill(zero)}", "0,1", false, NULL},
-    {"f32[300,700]{1,0:pad(301,704)}", "f32[300,700]", "0,1", false, NULL},
-    {"u4[301,702]{1,0:E(4)}", "u8[301,702]", "0,1", false, NULL},
-    {"f32[301,701]{1,0:T(8,128)}", "f32[301,701]{1,0:T(5,7)}", "0,1", false, "goes back"},
+    {"f32[512,1024]", "f32[512,1024]", "0,1", false, PIPE, FUNCTIONS, RLO_OK, NULL},
+    {"f32[512,1024]", "bf16[512,1024]", "0,1", false, PIPE, MEMORY, RLO_OK, NULL},
+    {"f32[512,1024]", "f32[1024,512]", "1,0", false, PIPE, FUNCTIONS, RLO_OK, NULL},
+    {"f32[512,1024]{0,1}", "f32[512,1024]", "0,1", false, PIPE, MEMORY, RLO_OK, NULL},
+    {"f32[300,700]", "f32[300,700]{1,0:T(8,128)fill(zero)}", "0,1", false, PIPE, FUNCTIONS, RLO_OK,
+     NULL},
+    {"f32[300,700]{1,0:pad(301,704)}", "f32[300,700]", "0,1", false, PIPE, FUNCTIONS, RLO_OK, NULL},
+    {"u4[301,702]{1,0:E(4)}", "u8[301,702]", "0,1", false, PIPE, FUNCTIONS, RLO_OK, NULL},
+    {"f32[301,701]{1,0:T(8,128)}", "f32[301,701]{1,0:T(5,7)}", "0,1", false, PIPE, FUNCTIONS,
+     RLO_UNSUPPORTED, "the source can only be read forward, and the problem goes back"},
+    {"f32[512,1024]", "f32[1024,512]", "1,0", false, FUNCTIONS, PIPE, RLO_OK, NULL},
+    {"f32[300,700]", "f32[300,700]{1,0:pad(301,704)}", "0,1", false, FUNCTIONS, PIPE, RLO_OK, NULL},
+    {"f32[512,1024]", "bf16[512,1024]", "0,1", false, MEMORY, PIPE, RLO_OK, NULL},
+    {"f32[512,1024]", "bf16[512,1024]", "0,1", false, PIPE, PIPE, RLO_OK, NULL},
+    {"f32[300,700]", "f32[300,700]{1,0:T(8,128)fill(zero)}", "0,1", false, PIPE, PIPE, RLO_OK,
+     NULL},
+    {"f32[64,128,32]", "f32[64,32,128]", "0,2,1", false, PIPE, PIPE, RLO_OK, NULL},
+    {"f32[512,1024]", "f32[1024,512]", "1,0", false, PIPE, PIPE, RLO_OUT_OF_RANGE,
+     "the least that suffices"},
+    {"f32[300,700]{1,0:T(8,128)}", "f32[300,700]{1,0:T(5,7)}", "0,1", false, MEMORY, PIPE, RLO_OK,
+     NULL},
+    {"f32[512,1024]", "f32[512,1024]", "0,1", true, FUNCTIONS, PIPE, RLO_OK, NULL},
+    {"f32[512,1024]", "f32[512,1024]", "0,1", true, PIPE, PIPE, RLO_UNSUPPORTED,
+     "the destination can only be written forward, and the problem goes back"},
 };
 
-RLO_TABLE_TEST(test_service__a_source_is_read_forward, forward) {
+RLO_TABLE_TEST(test_service__a_storage_is_passed_forward, forward) {
   rlo_problem problem;
   test_plan_lower(forward[_i].src, forward[_i].dst, forward[_i].permutation, &problem);
+  if (forward[_i].is_reversed) {
+    problem.src.base += problem.src.axis[0] * (problem.extents[0] - 1);
+    problem.src.axis[0] = -problem.src.axis[0];
+  }
   uint8_t *bytes = malloc((size_t)problem.src_bytes);
   uint8_t *expected = calloc(2, (size_t)problem.dst_bytes);
   uint8_t *made = expected + problem.dst_bytes;
@@ -230,28 +278,16 @@ RLO_TABLE_TEST(test_service__a_source_is_read_forward, forward) {
     bytes[n] = (uint8_t)((uint64_t)n * 0x9e3779b1u >> 13);
   }
   expect_ok(rlo_run_host(&problem, bytes, NULL, expected, 1));
-  pipe_source p = {.memory = bytes};
-  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  rlo_storage *src, *dst;
-  ops.read = read_pipe;
-  traits.bytes = problem.src_bytes;
-  traits.is_forward = true;
-  expect_ok(rlo_storage_create(&ops, &p, &traits, &src));
-  measured_storage m = {.memory = made};
-  ops.read = NULL;
-  ops.write = write_measured;
-  traits.bytes = problem.dst_bytes;
-  traits.is_forward = false;
-  expect_ok(forward[_i].is_memory ? rlo_storage_from_memory(made, problem.dst_bytes, &dst)
-                                  : rlo_storage_create(&ops, &m, &traits, &dst));
+  pipe_end ends[2] = {{.memory = bytes}, {.memory = made}};
+  rlo_storage *src = open_place(forward[_i].from, &ends[0], problem.src_bytes, true);
+  rlo_storage *dst = open_place(forward[_i].to, &ends[1], problem.dst_bytes, false);
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.host_memory_bytes = 256 << 10;
-  options.is_new_destination = true;
+  options.is_new_destination = forward[_i].to != PIPE;
   rlo_job *job = NULL;
   const rlo_status status = rlo_service_submit(service, &problem, src, dst, &options, &job);
   if (forward[_i].refusal != NULL) {
-    expect_refusal_with(status, RLO_UNSUPPORTED, forward[_i].refusal);
+    expect_refusal_with(status, forward[_i].status, forward[_i].refusal);
   } else {
     expect_ok(status);
     expect_ok(rlo_job_wait(job, -1, NULL));
@@ -259,9 +295,10 @@ RLO_TABLE_TEST(test_service__a_source_is_read_forward, forward) {
     rlo_job_info info = RLO_JOB_INFO_INIT;
     expect_ok(rlo_job_get_info(job, &info));
     ck_assert_int_gt(info.num_pieces, 1);
-    ck_assert(!p.goes_back);
+    ck_assert(!ends[0].goes_back);
+    ck_assert(!ends[1].goes_back);
     ck_assert_mem_eq(made, expected, (size_t)problem.dst_bytes);
-    if (!forward[_i].is_memory) {
+    if (forward[_i].from != MEMORY && forward[_i].to != MEMORY) {
       options.passes = 2;
       rlo_job *two = NULL;
       expect_refusal_with(rlo_service_submit(service, &problem, src, dst, &options, &two),

@@ -29,6 +29,9 @@ RLO_TEST(test_service_random__one_after_the_other) {
       /* Half of them, whose problem does not go back. */
       job.src.storage->traits.is_forward =
           number % 2 == 0 && job.src.kind == TEST_STORAGE_FUNCTIONS;
+      job.dst.storage->traits.is_forward = number % 4 < 2 &&
+                                           job.dst.kind == TEST_STORAGE_FUNCTIONS &&
+                                           job.options.is_new_destination;
       test_job_run(&job, service, &counts);
     }
   }
@@ -37,6 +40,7 @@ RLO_TEST(test_service_random__one_after_the_other) {
   ck_assert_int_gt(counts.jobs, num_problems() / 5);
   ck_assert_int_gt(counts.with_thousands, counts.jobs / 100);
   ck_assert_int_gt(counts.read_forward, counts.jobs / 50);
+  ck_assert_int_gt(counts.written_forward, counts.jobs / 100);
   ck_assert_int_gt(counts.cut_loads, counts.jobs / 50);
   ck_assert_int_gt(counts.cut_sums, counts.jobs / 50);
   ck_assert_int_gt(counts.cut_additions, counts.jobs / 50);
