@@ -220,9 +220,8 @@ static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setti
   const rlo_storage_traits *src = &setting->traits[RLO__SIDE_SOURCE];
   const rlo_storage_traits *dst = &setting->traits[RLO__SIDE_DESTINATION];
   rlo__piece_plan *one = &out->passes[0].plan;
-  if (wanted == 1 ||
-      (wanted == 0 && (budget->is_memory[0] || budget->is_memory[1] || budget->scratch_bytes == 0 ||
-                       src->is_forward || dst->is_forward))) {
+  if (wanted == 1 || (wanted == 0 && (budget->is_memory[0] || budget->is_memory[1] ||
+                                      budget->scratch_bytes == 0 || dst->is_forward))) {
     return rlo__piece_plan_make(problem, src, dst, budget, one);
   }
   const int64_t good[2] = {src->good_read_bytes, dst->good_write_bytes};

@@ -29,6 +29,8 @@ typedef struct bands {
   /** Without boxes and pieces. */
   rlo__piece_grid grid;
   int64_t unit_bytes;
+  /** The source is read forward: boxes are contiguous. */
+  bool is_forward;
   /** The least parts of axes that are whole bytes, and granules. */
   int64_t atoms[RLO_MAX_AXES];
   int64_t boxes[RLO_MAX_AXES], bands[RLO_MAX_AXES], tiles[RLO_MAX_AXES];
@@ -36,26 +38,29 @@ typedef struct bands {
 
 /* ----------------------------------------------------------------- problems */
 
-/* Tells if the points are the units of the destination, in a mixed radix: then
- * a part of the box that is whole along the axes of the shorter steps is
- * contiguous. */
-static bool is_dense(const rlo_problem *problem) {
-  int64_t bits = rlo__side_unit_bits(problem, DST);
+/* Tells if the points are the units of a side, in a mixed radix: then a part of the
+ * box that is whole along the axes of the shorter steps is contiguous. */
+static bool is_dense(const rlo_problem *problem, rlo__problem_side side) {
+  const rlo_form *form = rlo__side_form(problem, side);
+  int64_t bits = rlo__side_unit_bits(problem, side);
   int64_t step = 1;
-  for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
-    if (problem->dst.axis[a] != step || !rlo__mul(step, problem->extents[a], &step)) {
+  int32_t order[RLO_MAX_AXES];
+  rlo__grid_rank_axes(problem, side, order, NULL);
+  for (int32_t n = 0; n < problem->num_axes; ++n) {
+    if (form->axis[order[n]] != step || !rlo__mul(step, problem->extents[order[n]], &step)) {
       return false;
     }
   }
   int64_t bytes;
-  return bits % 8 == 0 && problem->dst.base == 0 && rlo__mul(step, bits / 8, &bytes) &&
-         bytes == problem->dst_bytes;
+  return bits % 8 == 0 && form->base == 0 && !rlo__form_has_terms(problem, form) &&
+         rlo__mul(step, bits / 8, &bytes) &&
+         bytes == (side == SRC ? problem->src_bytes : problem->dst_bytes);
 }
 
 static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   const rlo_problem *problem = &b->problem;
   bool is_refused =
-      !is_dense(problem) || rlo_problem_reads_cells(problem) || rlo_problem_loads(problem);
+      !is_dense(problem, DST) || rlo_problem_reads_cells(problem) || rlo_problem_loads(problem);
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     is_refused = is_refused || problem->guards[g].kind == RLO_GUARD_SKIP;
   }
@@ -212,15 +217,17 @@ static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
   return RLO_OK;
 }
 
-/* Tells if bands are contiguous. They are not where atoms of an axis are longer
- * than one step though an axis of shorter steps is cut. */
-static bool has_contiguous_bands(const bands *b) {
+/* Tells if parts of a side that is dense are contiguous. They are not where atoms of an
+ * axis are longer than one step though an axis of shorter steps is cut. */
+static bool are_contiguous(const bands *b, rlo__problem_side side, const int64_t *extents) {
+  int32_t order[RLO_MAX_AXES];
   bool is_whole = true;
-  for (int32_t a = b->problem.num_axes - 1; a >= 0; --a) {
-    if (!is_whole && b->bands[a] > 1) {
+  rlo__grid_rank_axes(&b->problem, side, order, NULL);
+  for (int32_t n = 0; n < b->problem.num_axes; ++n) {
+    if (!is_whole && extents[order[n]] > 1) {
       return false;
     }
-    is_whole = is_whole && b->bands[a] == b->problem.extents[a];
+    is_whole = is_whole && extents[order[n]] == b->problem.extents[order[n]];
   }
   return true;
 }
@@ -235,7 +242,9 @@ static rlo_status find_parts(bands *b, int64_t box_bytes, int64_t slot_bytes, bo
   int64_t band;
   RLO_TRY(part_bytes(b, SRC, b->boxes, &box));
   RLO_TRY(part_bytes(b, DST, b->bands, &band));
-  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes && has_contiguous_bands(b);
+  *out_fits = *out_fits && box <= box_bytes && band <= band_bytes &&
+              are_contiguous(b, DST, b->bands) &&
+              (!b->is_forward || are_contiguous(b, SRC, b->boxes));
   return RLO_OK;
 }
 
@@ -305,11 +314,13 @@ static rlo_status find_plans(bands *b, rlo__piece_plan out[2]) {
 static rlo_status plan(bands *b, const rlo_storage_traits *src, const rlo_storage_traits *dst,
                        rlo__piece_plan out[2]) {
   rlo_problem *problem = &b->problem;
-  if (src->is_forward || dst->is_forward) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "what can only be passed forward is moved in one pass");
-  }
   RLO_TRY(rlo__problem_validate(problem));
   RLO_TRY(rlo_problem_canonicalize(problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
+  b->is_forward = src->is_forward;
+  if (dst->is_forward || (src->is_forward && !is_dense(problem, SRC))) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "two passes do not write forward, and read so only what is moved whole");
+  }
   RLO_TRY(check_use(b, dst));
   b->grid = (rlo__piece_grid){.problem = problem,
                               .granule_bytes = {src->granule_bytes, 1},

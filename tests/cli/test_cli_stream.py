@@ -345,7 +345,8 @@ class Large(StreamCase):
         self.write_random("in.npy", ">f4", (1000, 1000))
         content = self.read("in.npy")
         for verb in (["convert"], ["convert", "--to", "{1,0:T(8,128)fill(zero)}"],
-                     ["convert", "--to", "{0,1}"], ["digest"],
+                     ["convert", "--to", "{0,1}"], ["convert", "--perm", "1,0", "--passes", "2"],
+                     ["digest"],
                      ["op", "cast", "--attr", "dtype=bf16"],
                      ["op", "slice", "--attr", "begin=3,5", "--attr", "size=900,20"]):
             verb += ["--memory", "1MiB"]
