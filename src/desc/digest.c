@@ -219,7 +219,7 @@ static inline void add_word(walk *w, uint64_t x, uint64_t place) {
 
 /* Reads at most 64 bits that begin at any bit. */
 static uint64_t bits_at(const uint8_t *bytes, int64_t bit, int64_t count) {
-  uint64_t x = bytes[bit / 8] >> bit % 8;
+  uint64_t x = (uint64_t)bytes[bit / 8] >> bit % 8;
   for (int64_t at = 8 - bit % 8; at < count; at += 8) {
     x |= (uint64_t)bytes[(bit + at) / 8] << at;
   }
