@@ -69,7 +69,7 @@ def _extent(region: Region) -> Any:
     return (..., *(slice(each.stop - each.start) for each in region))
 
 
-Coordinates = dict[str, tuple[Any, About]]
+Coordinate = tuple[Any, About]
 
 
 def _plain(value: Any) -> Any:
@@ -85,6 +85,13 @@ def _coordinate_names(about: About) -> list[str]:
     """Those of its dimensions, and others as the CF conventions name them."""
     names = (*about.names, *str(about.attributes.get("coordinates", "")).split())
     return [name for name in dict.fromkeys(names) if name and name != about.name]
+
+
+def _with_coordinates(about: About, find: Callable[[str], Coordinate | None]) -> About:
+    def coordinates() -> dict[str, Coordinate]:
+        found = {name: find(name) for name in _coordinate_names(about)}
+        return {name: each for name, each in found.items() if each is not None}
+    return about._replace(coordinates=coordinates)
 
 
 def _array_in(group: Any, member: str, path: str, kind: type, about: Callable[[Any], About]) -> Any:
@@ -105,13 +112,6 @@ def _created(shape: Shape, source: Source) -> tuple[Dims, np.dtype[Any]]:
     if shape.dims and str(shape.layout) != row_major(len(shape.dims)):
         raise ArgumentError(f"{shape}: an array in chunks has no other layout; `chunks` says theirs")
     return shape.dims, np.dtype(source.type or numpy_type(shape.dtype))
-
-
-def _existing(storage: Storage, *options: Any) -> Destination:
-    """An array that exists: what it has in chunks beyond its border is nobody's."""
-    if any(options):
-        raise TypeError("an array that exists has its chunks and options")
-    return Destination(storage, is_new=True)
 
 
 class _Made(Part):
@@ -141,19 +141,19 @@ class _Made(Part):
 
 # ----------------------------------------------------------------------- Zarr
 
-def _open_zarr(x: Any, member: str) -> Source:
+def _open_zarr(path: str, member: str) -> Source:
     import zarr
-    array = x
-    if isinstance(x, str):
-        if (array := _opened(x)) is None:
-            raise NotFound(f"{x} has no array {member!r}")
-        if member or not isinstance(array, zarr.Array):
-            array = _array_in(array, member, x, zarr.Array, _about_zarr)
+    root = _root_of(path)
+    return _read_zarr(root if isinstance(root, zarr.Array) and not member
+                      else _array_in(root or {}, member, path, zarr.Array, _about_zarr))
+
+
+def _read_zarr(array: Any) -> Source:
     storage = chunked(array.shape, array.chunks, array.dtype, read=array.__getitem__)
     return Source(storage, carrier(array.dtype)[1], _about_zarr(array))
 
 
-def _opened(path: str) -> Any:
+def _root_of(path: str) -> Any:
     """What is at the root of a store, if there is one."""
     import zarr
     try:
@@ -174,17 +174,13 @@ def _about_zarr(array: Any) -> About:
     codec = {"zarr_format": version, "compressors": array.compressors, "filters": array.filters}
     about = About(os.path.basename(array.path), tuple(name or "" for name in names or ()), attributes,
                   array.fill_value, array.chunks, {"zarr": codec})
-    return about._replace(coordinates=partial(_coordinates_zarr, array, about))
 
-
-def _coordinates_zarr(array: Any, about: About) -> Coordinates:
-    import zarr
-    if not array.path:
-        return {}
-    group = zarr.open_group(array.store, path=os.path.dirname(array.path), mode="r")
-    found = {name: group.get(name) for name in _coordinate_names(about)}
-    return {name: (each[...], _about_zarr(each)) for name, each in found.items()
-            if isinstance(each, zarr.Array)}
+    def coordinate(name: str) -> Coordinate | None:
+        import zarr
+        group = zarr.open_group(array.store, path=os.path.dirname(array.path), mode="r")
+        found = group.get(name)
+        return (found[...], _about_zarr(found)) if isinstance(found, zarr.Array) else None
+    return _with_coordinates(about, coordinate) if array.path else about
 
 
 def _options_zarr(about: About, version: int, is_scalar: bool) -> dict[str, Any]:
@@ -201,19 +197,17 @@ def _options_zarr(about: About, version: int, is_scalar: bool) -> dict[str, Any]
             **({"dimension_names": names} if version > 2 else {})}
 
 
-def _create_zarr(x: Any, member: str, shape: Shape, source: Source, *, resume: bool = False,
+def _create_zarr(path: str, member: str, shape: Shape, source: Source, *, resume: bool,
                  chunks: Sequence[int] | None = None, **options: Any) -> Destination:
-    if not isinstance(x, str):
-        return _existing(_written_zarr(x), options, chunks)
     import zarr
     dims, dtype = _created(shape, source)
     about = source.about
     coordinates = about.coordinates()
     name = member or (about.name if coordinates else "")
-    if os.path.exists(os.path.join(x, member)):
-        raise Exists(f"{os.path.join(x, member)} exists; what is made of several files is not replaced")
+    if os.path.exists(target := os.path.join(path, member).rstrip("/")):
+        raise Exists(f"{target} exists; what is made of several files is not replaced")
     codec = about.codec.get("zarr", {})
-    group = _opened(x)
+    group = _root_of(path)
     version = options.setdefault("zarr_format", group.metadata.zarr_format if group is not None
                                  else codec.get("zarr_format", 3))
     described = _options_zarr(about, version, not dims)
@@ -232,8 +226,8 @@ def _create_zarr(x: Any, member: str, shape: Shape, source: Source, *, resume: b
         yield _written_zarr(array, partial(_sync, part.lock))
         yield
         if group is not None and group.metadata.consolidated_metadata is not None:
-            zarr.consolidate_metadata(x)
-    return _Made(x, make, member=member, is_folder=True, has_journal=resume, resume=resume)
+            zarr.consolidate_metadata(path)
+    return _Made(path, make, member=member, is_folder=True, has_journal=resume, resume=resume)
 
 
 def _written_zarr(array: Any, flush: Callable[[], None] | None = None) -> Storage:
@@ -293,16 +287,14 @@ class _Filters:
         return transpose(array, threads=1).data.cast("B") if size > 1 else raw
 
 
-def _open_hdf5(x: Any, member: str) -> Source:
-    if not isinstance(x, str):
-        return _read_hdf5(x)
-    with open(x, "rb") as head:
+def _open_hdf5(path: str, member: str) -> Source:
+    with open(path, "rb") as head:
         if head.read(3) == b"CDF":
-            return locate(x, member).open()._replace(about=_about_classic(x, member))
+            return locate(path, member).open()._replace(about=_about_classic(path, member))
     import h5py
-    file = h5py.File(x, "r", rdcc_nbytes=0)
+    file = h5py.File(path, "r", rdcc_nbytes=0)
     try:
-        data = _array_in(file, member, x, h5py.Dataset, _about_hdf5)
+        data = _array_in(file, member, path, h5py.Dataset, _about_hdf5)
         return _read_hdf5(data)._replace(close=file.close)
     except BaseException:
         file.close()
@@ -347,43 +339,43 @@ def _about_hdf5(data: Any) -> About:
              "shuffle": data.shuffle, "fletcher32": data.fletcher32}
     about = About(name, tuple(names) if any(names) else (), attributes, data.fillvalue,
                   data.chunks or (), {"hdf5": codec} if data.chunks else {})
-    return about._replace(coordinates=partial(_coordinates_hdf5, data, about))
 
-
-def _coordinates_hdf5(data: Any, about: About) -> Coordinates:
-    import h5py
-    scales = {os.path.basename(each[0].name): each[0] for each in data.dims if len(each)}
-    found = {name: scales.get(name) or data.parent.get(name) for name in _coordinate_names(about)}
-    return {name: (np.asarray(each.asstr()[...], str) if h5py.check_string_dtype(each.dtype) else each[...],
-                   _about_hdf5(each))
-            for name, each in found.items() if isinstance(each, h5py.Dataset)
-            and not str(_plain(each.attrs.get("NAME", ""))).startswith(_NO_VARIABLE)}
+    def coordinate(name: str) -> Coordinate | None:
+        import h5py
+        scales = {os.path.basename(each[0].name): each[0] for each in data.dims if len(each)}
+        found = scales.get(name) or data.parent.get(name)
+        if not isinstance(found, h5py.Dataset) or _NO_VARIABLE in str(_plain(found.attrs.get("NAME"))):
+            return None
+        is_text = h5py.check_string_dtype(found.dtype)
+        return np.asarray(found.asstr()[...], str) if is_text else found[...], _about_hdf5(found)
+    return _with_coordinates(about, coordinate)
 
 
 def _about_classic(path: str, member: str) -> About:
     """Of an array of NetCDF-3."""
     from scipy.io import netcdf_file
+
+    def coordinate(name: str) -> Coordinate | None:
+        with netcdf_file(path, mmap=True) as file:
+            if name not in file.variables:
+                return None
+            return np.array(file.variables[name].data), _about_classic(path, name)
     with netcdf_file(path, mmap=True) as file:
-        def about(name: str) -> About:
-            data = file.variables[name]
-            attributes = {key: _plain(value) for key, value in data._attributes.items()}
-            return About(name, data.dimensions, attributes, attributes.get("_FillValue"))
-        found = {name: (np.array(file.variables[name].data), about(name))
-                 for name in _coordinate_names(about(member)) if name in file.variables}
-        return about(member)._replace(coordinates=lambda: found)
+        dims = file.variables[member].dimensions
+        attributes = {key: _plain(value) for key, value in file.variables[member]._attributes.items()}
+    about = About(member, dims, attributes, attributes.get("_FillValue"))
+    return _with_coordinates(about, coordinate)
 
 
-def _create_hdf5(x: Any, member: str, shape: Shape, source: Source, *, resume: bool = False,
+def _create_hdf5(path: str, member: str, shape: Shape, source: Source, *, resume: bool,
                  chunks: Sequence[int] | None = None, **options: Any) -> Destination:
-    if not isinstance(x, str):
-        return _existing(_written_hdf5(x), options, chunks)
     import h5py
     dims, dtype = _created(shape, source)
     about = source.about
     if not (member := member or about.name):
-        raise ArgumentError(f"{x} does not name a dataset: {x}::NAME")
-    if os.path.exists(x):
-        raise Exists(f"{x} exists; what may have several arrays is not replaced")
+        raise ArgumentError(f"{path} does not name a dataset: {path}::NAME")
+    if os.path.exists(path):
+        raise Exists(f"{path} exists; what may have several arrays is not replaced")
     if "compression" not in options:
         options = {**about.codec.get("hdf5", {}), **options}
     options.setdefault("fillvalue", about.fill)
@@ -402,7 +394,7 @@ def _create_hdf5(x: Any, member: str, shape: Shape, source: Source, *, resume: b
             for each, its in made:
                 _describe_hdf5(each, its)
             yield _written_hdf5(data)
-    return _Made(x, make)
+    return _Made(path, make)
 
 
 def _written_hdf5(data: Any) -> Storage:
@@ -441,21 +433,18 @@ def _open_tiff(path: str, member: str) -> Source:
     """A series, by its number, compressed or not."""
     import tifffile
     with tifffile.TiffFile(path) as file:
-        try:
-            series = file.series[int(member or 0)]
-        except (IndexError, ValueError):
-            raise NotFound(f"{path} has no series {member!r}; it has {len(file.series)}") from None
+        series = file.series[int(member or 0)]
         about = About(names=tuple(series.axes))
         if series.dataoffset is not None:
             return locate(path, member).open()._replace(about=about)
         mode = None if series.keyframe.is_tiled else "page"
     import zarr
     store = tifffile.imread(path, series=int(member or 0), aszarr=True, level=0, chunkmode=mode)
-    source = _open_zarr(zarr.open_array(store, mode="r"), "")
+    source = _read_zarr(zarr.open_array(store, mode="r"))
     return source._replace(about=about._replace(chunks=source.about.chunks), close=store.close)
 
 
-def _create_tiff(path: str, member: str, shape: Shape, source: Source, *, resume: bool = False,
+def _create_tiff(path: str, member: str, shape: Shape, source: Source, *, resume: bool,
                  **options: Any) -> Destination:
     import tifffile
     dims, dtype = _created(shape, source)
@@ -477,6 +466,7 @@ def _create_tiff(path: str, member: str, shape: Shape, source: Source, *, resume
 
 
 FORMATS[:0] = [
-    Format((".zarr",), _open_zarr, _create_zarr, "zarr.Array"),
-    Format((".h5", ".hdf5", ".nc", ".nc4", ".cdf"), _open_hdf5, _create_hdf5, "h5py.Dataset"),
+    Format((".zarr",), _open_zarr, _create_zarr, "zarr.Array", _read_zarr, _written_zarr),
+    Format((".h5", ".hdf5", ".nc", ".nc4", ".cdf"), _open_hdf5, _create_hdf5, "h5py.Dataset", _read_hdf5,
+           _written_hdf5),
     Format((".tif", ".tiff"), _open_tiff, _create_tiff)]

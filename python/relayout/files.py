@@ -13,6 +13,7 @@ import threading
 import weakref
 from contextlib import closing
 from ctypes import byref
+from functools import partial
 from typing import IO, Any, Callable, NamedTuple, Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from . import _c
 from ._arrays import Dims, numpy_type, row_major, type_name
 from ._moves import Problem
-from .errors import ArgumentError, DataLoss, Exists, Unsupported
+from .errors import ArgumentError, DataLoss, Error, Exists, NotFound, Unsupported
 from .layout import LaidOut, Shape, end_of
 from .service import Service, Storage, size_in_bytes
 
@@ -89,37 +90,47 @@ class Destination:
 
 
 class Format(NamedTuple):
-    """A kind of files. `open` and `create` get a path and the member of ``path::member``, or an
-    object and "". `create` also gets the shape and the source of what is written, `resume`, and the
-    options of `convert` that it does not know."""
+    """A kind of files, by the ends of their names, and of objects, by their package and class.
 
-    endings: tuple[str, ...]  # of paths
-    open: Callable[[Any, str], Source]
+    `open` gets a path and the member of ``path::member``; `create` also the shape and the source
+    of what is written, `resume`, and the options of `convert` that it does not know. `read` and
+    `written` get an object.
+    """
+
+    endings: tuple[str, ...]
+    open: Callable[[str, str], Source]
     create: Callable[..., Destination] | None = None
-    kind: str = ""  # of objects: their package and class
+    kind: str = ""
+    read: Callable[[Any], Source] | None = None
+    written: Callable[[Any], Storage] | None = None
 
 
 FORMATS: list[Format] = []
 
 
-def _format_of(x: Any) -> tuple[Format, Any, str] | None:
-    """The format of a path or an object, and what its `open` gets."""
-    if not isinstance(x, str):
-        kind = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
-        return next(((form, x, "") for form in FORMATS if form.kind == kind), None)
-    for path, _, member in (x.partition("::"), (x, "", "")):
-        for form in FORMATS:
-            if path.lower().rstrip("/").endswith(form.endings):
-                return form, path, member.strip("/")
-    return None
+def _format_of(x: Any) -> tuple[Format | None, Any, str]:
+    """The format of a path or an object, the path alone, and the member."""
+    if isinstance(x, str):
+        for name, _, member in (x.partition("::"), (x, "", "")):
+            for form in FORMATS:
+                if name.lower().rstrip("/").endswith(form.endings):
+                    return form, name, member.strip("/")
+    kind = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
+    return next((form for form in FORMATS if form.kind == kind), None), x, ""
 
 
-def by_reader(path: Any, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Calls a function that imports the package of a format."""
+def by_reader(path: str, member: str, function: Callable[[str, str], Any]) -> Any:
+    """Calls a function of a format's package, each of which has errors of its own."""
     try:
-        return function(path, *arguments, **options)
+        return function(path, member)
+    except (Error, OSError, TypeError):
+        raise
     except ImportError as error:
         raise Unsupported(f"{path}: {error.name}, which is needed for it, is not installed") from None
+    except (KeyError, IndexError):
+        raise NotFound(f"{path} has no array {member!r}") from None
+    except Exception as error:
+        raise ArgumentError(f"{path}: {error}") from error
 
 
 def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
@@ -212,7 +223,7 @@ def _decoded(service: Service, source: Storage, folder: str, progress: bool) -> 
 
 def is_source(x: Any) -> bool:
     """Tells if something is a path, a storage, or an object of a format."""
-    return isinstance(x, (str, os.PathLike, Storage)) or _format_of(x) is not None
+    return isinstance(x, (str, os.PathLike, Storage)) or _format_of(x)[0] is not None
 
 
 def digest_of_source(source: Any, threads: int | None) -> str:
@@ -244,12 +255,12 @@ def _open(source: Any, shape: Any, offset: int) -> Source:
     if shape is not None and isinstance(path, str):
         with open(path, "rb") as file:
             return Source(Storage.of_file(file, str(shape), offset=offset))
-    if found := _format_of(path):
-        form, path, member = found
-        return by_reader(path, form.open, member)  # type: ignore[no-any-return]
-    if isinstance(path, str):
+    form, path, member = _format_of(path)
+    if not isinstance(path, str):
+        return form.read(path) if form and form.read else Source(Storage.of_array(path))
+    if form is None:
         raise ArgumentError(f"{path}: bare bytes need a shape such as 'f32[2,3]'")
-    return Source(Storage.of_array(source))
+    return by_reader(path, member, form.open)  # type: ignore[no-any-return]
 
 
 def carrier(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], Any]:
@@ -292,16 +303,18 @@ def identity(descriptor: int) -> Callable[[], int]:
 def _create(destination: Any, shape: Shape, source: Source, resume: bool,
             options: dict[str, Any]) -> Destination:
     path = os.fspath(destination) if isinstance(destination, os.PathLike) else destination
-    if found := _format_of(path):
-        form, path, member = found
+    form, path, member = _format_of(path)
+    if isinstance(path, str) and form:
         if form.create is None:
             raise Unsupported(f"{path}: files of this format are read only")
-        return by_reader(path, form.create, member, shape, source,  # type: ignore[no-any-return]
-                         resume=resume, **options)
+        create = partial(form.create, shape=shape, source=source, resume=resume, **options)
+        return by_reader(path, member, create)  # type: ignore[no-any-return]
     if options:
         raise TypeError(f"convert has no option {next(iter(options))!r} for this destination")
     if isinstance(path, str):
         return File(path, "", shape, source, resume=resume)
+    if form and form.written:
+        return Destination(form.written(path), is_new=True)  # beyond the border chunks are nobody's
     if isinstance(path, LaidOut):
         return Destination(Storage.of_array(path.memory, writable=True), path.shape.text)
     return Destination(path if isinstance(path, Storage) else Storage.of_array(path, writable=True))

@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 import numpy as np
 
 from ._arrays import Dims, numpy_type, strided_text, type_name
-from .errors import ArgumentError, Error, NotFound, Unsupported
+from .errors import ArgumentError, Unsupported
 from .files import FORMATS, File, Format, Source, by_reader, carrier, file_storage
 
 
@@ -71,14 +71,7 @@ def locate(path: str, member: str = "") -> Located:
     """
     for endings, finder in _FINDERS.items():
         if path.lower().endswith(endings):
-            try:
-                return by_reader(path, finder, member)  # type: ignore[no-any-return]
-            except (Error, OSError):
-                raise
-            except (KeyError, IndexError):
-                raise NotFound(f"{path} has no array {member!r}") from None
-            except Exception as error:  # each reader has its own
-                raise ArgumentError(f"{path}: {error}") from error
+            return by_reader(path, member, finder)  # type: ignore[no-any-return]
     raise ArgumentError(f"{path}: the end of the name is of no format that is known")
 
 
