@@ -78,7 +78,9 @@ def _plain(value: Any) -> Any:
         return value.decode(errors="replace")
     if type(value).__name__ == "Empty":  # h5py's, of an empty text
         return ""
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.item() if value.size == 1 else value.tolist()  # NetCDF knows no scalars
+    return value
 
 
 def _coordinate_names(about: About) -> list[str]:
@@ -179,7 +181,7 @@ def _about_zarr(array: Any) -> About:
         import zarr
         group = zarr.open_group(array.store, path=os.path.dirname(array.path), mode="r")
         found = group.get(name)
-        return (found[...], _about_zarr(found)) if isinstance(found, zarr.Array) else None
+        return (np.asarray(found[...]), _about_zarr(found)) if isinstance(found, zarr.Array) else None
     return _with_coordinates(about, coordinate) if array.path else about
 
 
@@ -328,9 +330,6 @@ def _read_hdf5(data: Any) -> Source:
 
 def _about_hdf5(data: Any) -> About:
     attributes = {name: _plain(value) for name, value in data.attrs.items() if name not in _OF_HDF5}
-    missing = attributes.get("_FillValue")
-    if isinstance(missing, list):
-        attributes["_FillValue"] = missing[0]
     name = os.path.basename(data.name)
     names = [each.label or (os.path.basename(each[0].name) if len(each) else "") for each in data.dims]
     if data.is_scale and data.ndim == 1:

@@ -287,8 +287,8 @@ class Between(Folder):
             "time": self.pandas.date_range("2001-01-01", periods=50, freq="h"),
             "lat": ("lat", np.linspace(90, -90, 72, dtype="f4"), {"units": "degrees_north"}),
             "area": (("lat", "lon"), np.arange(72.0 * 33).reshape(72, 33), {"empty": ""}),
-            "number": ((), 0), "expver": ("time", np.array(["0001", "0005"] * 25))}
-        return self.xarray.Dataset({"t2m": (dims, data, {"units": "K", "levels": [1, 2]}),
+            "number": ((), 0), "label": ((), "run"), "expver": ("time", np.array(["0001", "0005"] * 25))}
+        return self.xarray.Dataset({"t2m": (dims, data, {"units": "K", "levels": [1, 2], "valid": 3.5}),
                                     "other": ("time", np.arange(50))}, coordinates)
 
     def check(self, path, array, **options):
