@@ -33,12 +33,20 @@ install(
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   COMPONENT dev)
 
-# In a wheel the library lies in the package.
+# In a wheel the libraries lie in the package, and the headers that say what they have.
 if(SKBUILD)
+  foreach(library IN ITEMS relayout relayout_safetensors)
+    if(TARGET ${library})
+      install(
+        FILES "$<TARGET_FILE:${library}>"
+        DESTINATION lib
+        RENAME "$<TARGET_SONAME_FILE_NAME:${library}>"
+        COMPONENT python)
+    endif()
+  endforeach()
   install(
-    FILES "$<TARGET_FILE:relayout>"
-    DESTINATION lib
-    RENAME librelayout.so
+    DIRECTORY "${PROJECT_SOURCE_DIR}/include/relayout"
+    DESTINATION include
     COMPONENT python)
 endif()
 

@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'relayout' has no attribute {name!r}")
 
 
-__version__: str = _c.version_string().decode()
+__version__: str = _c.version()
 
 __all__ = [
     "ArgumentError", "BuildError", "Cancelled", "DataLoss", "DeviceError", "Error", "Exists",

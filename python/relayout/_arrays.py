@@ -42,12 +42,13 @@ def type_name(dtype: Any) -> str:
         kind = np.dtype(dtype)
         name = "s64" if kind.kind in "mM" else kind.name  # times move as their integers
     try:
-        return _decoded(_c.dtype_name(_code(name)))
+        return str(_c.dtype_name(type_code(name)), "ascii")
     except NotFound as error:
         raise Unsupported(error.message) from None
 
 
-def _code(name: str) -> int:
+@lru_cache(maxsize=None)
+def type_code(name: str) -> int:
     """The number of a type; NotFound for a name that neither the library nor NumPy has."""
     code = c_int()
     try:
@@ -59,24 +60,20 @@ def _code(name: str) -> int:
             raise error from None
         if full == name:
             raise
-        return _code(full)
+        return type_code(full)
     return code.value
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode()
 
 
 @lru_cache(maxsize=None)
 def type_bits(name: str) -> int:
     """The bits of an element in memory."""
-    return int(_c.dtype_storage_bits(_code(name)))
+    return int(_c.dtype_storage_bits(type_code(name)))
 
 
 @lru_cache(maxsize=None)
 def numpy_name(name: str) -> str:
     """The name in NumPy, ml_dtypes and torch."""
-    return _decoded(_c.dtype_numpy_name(_code(name)))
+    return str(_c.dtype_numpy_name(type_code(name)), "ascii")
 
 
 @lru_cache(maxsize=None)
@@ -136,7 +133,7 @@ def take_writable(x: Any) -> Array:
             raise ArgumentError(f"a {type(x).__name__} cannot hold the result: its memory cannot be reached")
         if not array.lender.flags.writeable:
             raise ArgumentError("the array for the result is read-only")
-    elif _c.dlpack_view(array.lender.handle).contents.is_read_only:
+    elif _view(array.lender).is_read_only:
         raise ArgumentError("the array for the result is read-only")
     return array
 
@@ -171,13 +168,13 @@ class _Import:
 
     def __init__(self, capsule: object) -> None:
         name = _capsule_name(capsule)
-        load = _c.dlpack_import_versioned if name.endswith(b"versioned") else _c.dlpack_import
-        self.handle = _c.made(load, _capsule_pointer(capsule, name), -1)
+        load = _c.dlpack_import_create_versioned if name.endswith(b"versioned") else _c.dlpack_import_create
+        self.handle = _c.Handle(_c.dlpack_import_release, load, _capsule_pointer(capsule, name), -1)
         _capsule_rename(capsule, _USED[name])
 
-    def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            _c.dlpack_release(self.handle)
+
+def _view(lender: _Import) -> Any:
+    return _c.DlpackView.from_address(_c.dlpack_import_view(lender.handle))
 
 
 _USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
@@ -203,8 +200,8 @@ def _take_dlpack(x: Any) -> Array:
     except TypeError:  # of a producer that knows no versions
         capsule = x.__dlpack__()
     lender = _Import(capsule)
-    view = _c.dlpack_view(lender.handle).contents
-    text = _c.formatted(_c.shape_format, view.shape)
+    view = _view(lender)
+    text = _c.formatted(_c.shape_format, ctypes.byref(view.shape))
     dims = tuple(view.shape.dims[:view.shape.rank])
     address = (view.data or 0) + view.offset_bytes
     return Array(text, text.partition("[")[0], dims, address, x, lender)

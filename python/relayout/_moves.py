@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations become problems, and these run on the host.
 
-An operation is a chain of *steps*, each a function of the library's `rlo_chain_` and its
-arguments. However many there are, each byte of the result is written once.
+An operation is a chain of *steps*, each a name and arguments. However many there are, each byte
+of the result is written once.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
-from ctypes import byref, c_int
+from ctypes import byref
 from functools import lru_cache
 from typing import Any, Sequence
 
 from . import _c
-from ._arrays import Array, Dims, give, make, take_writable
+from ._arrays import Array, Dims, give, make, take_writable, type_code
 from .errors import ArgumentError
 
 Step = tuple[Any, ...]
@@ -29,27 +28,17 @@ class Movement:
     """Problems that make one array out of others, and the result that they make."""
 
     def __init__(self, operands: Sequence[str], steps: Sequence[Step], to: str | None) -> None:
-        chains: list[int] = []
-        try:
-            for text in operands:
-                chains.append(_c.made(_c.chain_create, _c.parsed(text)))
-            for name, *arguments in steps:
-                _STEPS[name](chains, *arguments)
-            shape = _c.chain_shape(chains[0]).contents
-            self.dtype = _c.dtype_name(shape.dtype).decode()
-            self.dims: Dims = tuple(shape.dims[:shape.rank])
-            destination = None if to is None else _c.parsed(to)
-            self._list = _c.made(_c.chain_lower, chains[0], destination)
-        finally:
-            for chain in chains:
-                _c.chain_release(chain)
-        problems = [_c.list_get(self._list, n) for n in range(_c.list_count(self._list))]
-        self.problems = [(problem, _c.list_operand(self._list, n), _c.problem_dst_bytes(problem))
+        chains = [_c.Handle(_c.chain_release, _c.chain_create, byref(_c.parsed(text)))
+                  for text in operands]
+        for step in steps:
+            _extend(chains, step)
+        shape = _c.Shape.from_address(_c.chain_shape(chains[0]))
+        self.dims: Dims = tuple(shape.dims[:shape.rank])
+        self._list = _c.Handle(_c.problem_list_release, _c.chain_lower, chains[0],
+                               None if to is None else byref(_c.parsed(to)))
+        problems = [_c.problem_list_get(self._list, n) for n in range(_c.problem_list_count(self._list))]
+        self.problems = [(problem, _c.problem_list_operand(self._list, n), _c.problem_dst_bytes(problem))
                          for n, problem in enumerate(problems)]
-
-    def __del__(self) -> None:
-        if hasattr(self, "_list"):
-            _c.list_release(self._list)
 
     def run(self, operands: Sequence[Array], to: Array, threads: int | None) -> None:
         """Runs the problems in order. Raises KeyboardInterrupt, and then `to` is undefined."""
@@ -69,13 +58,9 @@ class Problem:
 
     def __init__(self, source: str, destination: str, perm: Sequence[int] | None) -> None:
         begin, end = _c.parsed(source), _c.parsed(destination)
-        self.handle = _c.made(_c.problem_create)
+        self.handle: Any = _c.Handle(_c.problem_release, _c.problem_create)
         order = None if perm is None else _permutation(perm, begin.rank)
-        _c.relayout_combine(begin, end, order, None, self.handle)
-
-    def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            _c.problem_release(self.handle)
+        _c.relayout_combine(byref(begin), byref(end), order, None, self.handle)
 
 
 lower = lru_cache(maxsize=128)(Movement)
@@ -86,9 +71,25 @@ def count_cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _transpose(chains: list[int], permutation: Dims) -> None:
-    rank = _c.chain_shape(chains[0]).contents.rank
-    _c.chain_transpose(chains[0], _permutation(permutation, rank))
+def _extend(chains: list[_c.Handle], step: Step) -> None:
+    """Adds a step to the first chain, which takes in the others."""
+    first, others = chains[0], chains[1:]
+    match step:
+        case ("transpose", order):
+            rank = _c.Shape.from_address(_c.chain_shape(first)).rank
+            _c.chain_transpose(first, _permutation(order, rank))
+        case ("reshape", dims):
+            _c.chain_reshape(first, _c.int64s(dims), len(dims))
+        case ("pad", low, high, fill):
+            _c.chain_pad(first, _c.int64s(low), _c.int64s(high), None, fill)
+        case ("mirror", low, high, mode):
+            _c.chain_mirror_pad(first, _c.int64s(low), _c.int64s(high), mode)
+        case ("convert", dtype):
+            _c.chain_convert(first, type_code(dtype))
+        case ("concat", axis):
+            _c.chain_concatenate(first, _c.handles(others), len(others), axis)
+        case ("stack", axis):
+            _c.chain_stack(first, _c.handles(others), len(others), axis)
 
 
 def _permutation(entries: Sequence[int], rank: int) -> Any:
@@ -96,32 +97,6 @@ def _permutation(entries: Sequence[int], rank: int) -> Any:
         raise ArgumentError(
             f"the permutation has {len(entries)} entries, and the array {rank} dimensions")
     return _c.int32s([int(entry) for entry in entries])
-
-
-def _pad(chains: list[int], low: Dims, high: Dims, fill: bytes) -> None:
-    _c.chain_pad(chains[0], _c.int64s(low), _c.int64s(high), None, fill)
-
-
-def _convert(chains: list[int], dtype: str) -> None:
-    code = c_int()
-    _c.dtype_from_name(dtype.encode(), byref(code))
-    _c.chain_convert(chains[0], code)
-
-
-def _join(function: Any, chains: list[int], axis: int) -> None:
-    function(chains[0], _c.handles(chains[1:]), len(chains) - 1, axis)
-
-
-_STEPS: dict[str, Any] = {
-    "transpose": _transpose,
-    "reshape": lambda chains, dims: _c.chain_reshape(chains[0], _c.int64s(dims), len(dims)),
-    "pad": _pad,
-    "mirror": lambda chains, low, high, mode: _c.chain_mirror_pad(
-        chains[0], _c.int64s(low), _c.int64s(high), mode),
-    "convert": _convert,
-    "concat": lambda chains, axis: _join(_c.chain_concatenate, chains, axis),
-    "stack": lambda chains, axis: _join(_c.chain_stack, chains, axis),
-}
 
 
 def move(operands: Sequence[Array], steps: Sequence[Step], out: Any, threads: int | None,
@@ -160,6 +135,6 @@ def _reach(array: Array) -> tuple[int, int]:
 def physical_bytes(text: str) -> int:
     """The bytes from slot 0 to the end of the last one."""
     extent = _c.ShapeExtent()
-    _c.shape_measure(_c.parsed(text), ctypes.byref(extent))
+    _c.shape_measure(byref(_c.parsed(text)), byref(extent))
     return int(extent.physical_bytes)
 

@@ -32,9 +32,9 @@ class Shape:
 
     def __init__(self, text: str) -> None:
         self._shape = _c.parsed(str(text))
-        self.text = _c.formatted(_c.shape_format, self._shape)
+        self.text = _c.formatted(_c.shape_format, byref(self._shape))
         self._extent = _c.ShapeExtent()
-        _c.shape_measure(self._shape, byref(self._extent))
+        _c.shape_measure(byref(self._shape), byref(self._extent))
 
     def __str__(self) -> str:
         return self.text
@@ -87,7 +87,7 @@ class Shape:
     def physical_dims(self) -> Dims:
         """The dimensions in memory, the slowest first: order, padding and tiles are applied."""
         room, count = (c_int64 * 64)(), c_int32()
-        _c.shape_physical_dims(self._shape, room, 64, byref(count))
+        _c.shape_physical_dims(byref(self._shape), room, 64, byref(count))
         return tuple(room[:count.value])
 
     def slot(self, index: Sequence[int]) -> int:
@@ -95,13 +95,13 @@ class Shape:
         slot = c_int64()
         if len(index) != len(self.dims):
             raise ArgumentError(f"the index has {len(index)} numbers, and the shape {len(self.dims)}")
-        _c.index_to_linear(self._shape, _c.int64s(index), byref(slot))
+        _c.index_to_linear(byref(self._shape), _c.int64s(index), byref(slot))
         return slot.value
 
     def index(self, slot: int) -> Dims | None:
         """The index of the element in a slot; None for padding."""
         index, is_element = (c_int64 * _c.MAX_RANK)(), c_bool()
-        _c.index_from_linear(self._shape, slot, index, byref(is_element))
+        _c.index_from_linear(byref(self._shape), slot, index, byref(is_element))
         return tuple(index[:len(self.dims)]) if is_element.value else None
 
     def _repr_svg_(self) -> str:

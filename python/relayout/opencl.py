@@ -13,7 +13,6 @@ two has, in both orders of import.
 
 from __future__ import annotations
 
-import weakref
 from ctypes import byref, c_void_p
 from functools import lru_cache
 from typing import Any, NamedTuple, Sequence
@@ -43,10 +42,10 @@ class Plan:
         info: the family of kernels that runs it, and how: a `PlanInfo`.
     """
 
-    def __init__(self, context: _Context, problem: Problem, measure: bool) -> None:
+    def __init__(self, context: _c.Handle, problem: Problem, measure: bool) -> None:
         options = _c.PlanOptions(effort=int(measure))
-        self._handle = _c.made(_c.plan_create, context.handle, problem.handle, byref(options))
-        weakref.finalize(self, _c.plan_release, self._handle)
+        self._handle = _c.Handle(_c.plan_release, _c.plan_create, context, problem.handle,
+                                 byref(options))
         info = _c.PlanInfo()
         _c.plan_get_info(self._handle, byref(info))
         self.source_bytes: int = info.src_bytes
@@ -134,12 +133,7 @@ def _memory(buffer: Any) -> int | None:
     return handle
 
 
-class _Context:
+@lru_cache(maxsize=16)
+def _context(context: int, device: int) -> _c.Handle:
     """The library's context on a device of a context of pyopencl's, which it retains."""
-
-    def __init__(self, context: int, device: int) -> None:
-        self.handle = _c.made(_c.context_create, context, device, None)
-        weakref.finalize(self, _c.context_release, self.handle)
-
-
-_context = lru_cache(maxsize=16)(_Context)
+    return _c.Handle(_c.context_release, _c.context_create, context, device, None)

@@ -17,7 +17,7 @@ from ctypes import byref, c_bool
 from typing import TYPE_CHECKING, Any, Callable, Generator, NamedTuple, Sequence
 
 from . import _c
-from ._arrays import Array, take, take_writable
+from ._arrays import take, take_writable
 from ._moves import Problem, count_cpus, physical_bytes
 from .errors import ArgumentError, Error, number_of
 
@@ -65,56 +65,56 @@ class Storage:
                  write: Callable[[int, memoryview], None] | None = None,
                  flush: Callable[[], None] | None = None,
                  identify: Callable[[], int] | None = None, granule: int = 0) -> None:
-        self._prepare(shape, None)
-        self.failure: BaseException | None = None
-        self._ops = _c.StorageOps()
+        self._prepare(shape)
+        kinds = dict(_c.StorageOps._fields_)
+        functions: dict[str, Callable[..., Any]] = {}
         if read is not None:
-            self._ops.read = _c.Transfer(self._guarded(
-                lambda _, offset, count, into: read(offset, _c.bytes_at(into, count))))
+            functions["read"] = lambda _, offset, count, into: read(
+                offset, _c.bytes_at(into, count))
         if write is not None:
-            self._ops.write = _c.Transfer(self._guarded(
-                lambda _, offset, count, source: write(
-                    offset, _c.bytes_at(source, count).toreadonly())))
+            functions["write"] = lambda _, offset, count, source: write(
+                offset, _c.bytes_at(source, count).toreadonly())
         if flush is not None:
-            self._ops.flush = _c.Flush(self._guarded(lambda _: flush()))
+            functions["flush"] = lambda _: flush()
         if identify is not None:
-            self._ops.identify = _c.Identify(self._guarded(
-                lambda _, number: number.__setitem__(0, identify() % 2**64)))
+            functions["identify"] = lambda _, number: setattr(
+                ctypes.c_uint64.from_address(number), "value", identify() % 2**64)
+        self._ops = _c.StorageOps(**{
+            name: kinds[name](self._guarded(function)) for name, function in functions.items()})
         traits = _c.StorageTraits(bytes=self.bytes, granule_bytes=granule)
-        self._handle = _c.made(_c.storage_create, byref(self._ops), None, byref(traits))
+        self._handle = _c.Handle(_c.storage_release, _c.storage_create, byref(self._ops), None,
+                                 byref(traits))
 
     @classmethod
     def of_file(cls, file: Any, shape: str, *, offset: int = 0, scratch: int = 0) -> Storage:
         """A part of a file: an open one, or a descriptor, which is duplicated. Two passes may
         use `scratch` bytes behind it."""
-        self = cls.__new__(cls)
-        self._prepare(shape, None)
         number = file if isinstance(file, int) else file.fileno()
-        self._handle = _c.made(_c.storage_from_fd, number, offset, self.bytes + scratch, None)
-        return self
+        size = physical_bytes(str(shape)) + scratch
+        return cls.made(_c.storage_from_fd, number, offset, size, None, shape=shape)
 
     @classmethod
     def of_array(cls, array: Any, *, writable: bool = False) -> Storage:
         """The memory of an array."""
-        return cls._of(take_writable(array) if writable else take(array), writable)
-
-    @classmethod
-    def _of(cls, array: Array, writable: bool) -> Storage:
-        self = cls.__new__(cls)
-        self._prepare(array.text, array)
+        taken = take_writable(array) if writable else take(array)
         create = _c.storage_from_memory if writable else _c.storage_from_const_memory
-        self._handle = _c.made(create, array.address, self.bytes)
+        self = cls.made(create, taken.address, physical_bytes(taken.text), shape=taken.text)
+        self._keep = taken
         return self
 
-    def _prepare(self, shape: str, keep: Any) -> None:
+    @classmethod
+    def made(cls, create: Callable[..., None], *arguments: Any, shape: str = "u8[0]") -> Storage:
+        """What a function of the library creates."""
+        self = cls.__new__(cls)
+        self._prepare(shape)
+        self._handle = _c.Handle(_c.storage_release, create, *arguments)
+        return self
+
+    def _prepare(self, shape: str) -> None:
         self.shape = str(shape)
         self.bytes = physical_bytes(self.shape)
-        self.failure = None
-        self._keep = keep
-
-    def __del__(self) -> None:
-        if hasattr(self, "_handle"):
-            _c.storage_release(self._handle)
+        self.failure: BaseException | None = None
+        self._keep: Any = None
 
     def _guarded(self, function: Callable[..., Any]) -> Callable[..., int]:
         """The function, for C: returns a status."""
@@ -152,13 +152,10 @@ class Job:
     """A movement that a service runs. `await job` and `job.wait()` end with it, and raise what
     it failed with."""
 
-    def __init__(self, service: Service, handle: int, ends: Sequence[Storage]) -> None:
-        self._service = service
+    def __init__(self, service: Service, handle: _c.Handle, ends: Sequence[Storage]) -> None:
         self._handle = handle
+        self._service = service
         self._ends = ends
-
-    def __del__(self) -> None:
-        _c.job_release(self._handle)
 
     def done(self) -> bool:
         """Tells if the job has ended, however."""
@@ -187,7 +184,7 @@ class Job:
             progress: show a bar by tqdm, where that is installed.
         """
         limit = None if timeout is None else time.monotonic() + timeout
-        bar = _bar(self) if progress else None
+        bar = progress_bar(self.progress().bytes_total) if progress else None
         try:
             while not self._has_ended(_next_wait(limit)):
                 if bar is not None:
@@ -236,12 +233,13 @@ def _next_wait(limit: float | None) -> int:
     return int(left * 1000)
 
 
-def _bar(job: Job) -> Any:
+def progress_bar(total: int) -> Any:
+    """A bar of so many bytes by tqdm; None without it."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return None
-    return tqdm(total=job.progress().bytes_total, unit="B", unit_scale=True)
+    return tqdm(total=total, unit="B", unit_scale=True)
 
 
 class Service:
@@ -266,19 +264,11 @@ class Service:
         options = _c.ServiceOptions(host_memory_bytes=size_in_bytes(memory),
                                     io_threads=threads or 0, max_running_jobs=running or 0)
         contexts = [open_context(device) for device in devices]
-        try:
-            self._handle = _c.made(_c.service_create, _c.handles(contexts), len(contexts),
-                                   byref(options))
-        finally:
-            for context in contexts:
-                _c.context_release(context)
+        self._handle = _c.Handle(_c.service_release, _c.service_create, _c.handles(contexts),
+                                 len(contexts), byref(options))
         self._jobs: list[Job] = []
         self._awaited: list[tuple[Job, asyncio.Future[None]]] = []
         _services.add(self)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_handle"):
-            _c.service_release(self._handle)
 
     def __enter__(self) -> Service:
         return self
@@ -312,9 +302,9 @@ class Service:
             priority=priority, host_memory_bytes=size_in_bytes(memory),
             journal_path=journal.encode() if journal else None))
 
-    def _submit(self, problem: int, ends: Sequence[Storage], options: _c.JobOptions) -> Job:
-        handle = _c.made(_c.service_submit, self._handle, problem, ends[0]._handle,
-                         ends[1]._handle, byref(options))
+    def _submit(self, problem: _c.Handle | int, ends: Sequence[Storage], options: _c.JobOptions) -> Job:
+        handle = _c.Handle(_c.job_release, _c.service_submit, self._handle, problem,
+                           ends[0]._handle, ends[1]._handle, byref(options))
         job = Job(self, handle, ends)
         # Until a job has ended its storages are in use, whoever still has the job.
         self._jobs = [other for other in self._jobs if not other.done()] + [job]
@@ -366,26 +356,20 @@ def _storage(end: Any, writable: bool) -> Storage:
     return end if isinstance(end, Storage) else Storage.of_array(end, writable=writable)
 
 
-def open_context(device: str | int) -> int:
+def open_context(device: str | int) -> _c.Handle:
     """A context of the library's on a device by its number, or by a part of its name."""
     number = ctypes.c_int32()
     if isinstance(device, int):
         number.value = device
     else:
         _c.device_find(device.encode(), byref(number))
-    return _c.made(_c.context_create_default, number, None)
+    return _c.Handle(_c.context_release, _c.context_create_default, number, None)
 
 
 def run_as_job(problem: int, source: int, destination: int, threads: int) -> None:
     """Runs a problem in memory so that Ctrl-C cancels it."""
-    ends = []
-    for address, size, create in (
-            (source, _c.problem_src_bytes(problem), _c.storage_from_const_memory),
-            (destination, _c.problem_dst_bytes(problem), _c.storage_from_memory)):
-        storage = Storage.__new__(Storage)
-        storage.failure = None
-        storage._handle = _c.made(create, address, size)
-        ends.append(storage)
+    ends = (Storage.made(_c.storage_from_const_memory, source, _c.problem_src_bytes(problem)),
+            Storage.made(_c.storage_from_memory, destination, _c.problem_dst_bytes(problem)))
     Service(threads=threads)._submit(problem, ends, _c.JobOptions()).wait()
 
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the structs of relayout/_c.py with the headers, by the C compiler.
+"""Compares the structs and functions that relayout/_c.py reads in the headers with what the C
+compiler reads there.
 
     check_abi.py INCLUDE_DIR COMPILER [FLAG...]
 """
 
 import ctypes
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,33 +15,31 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 from relayout import _c  # noqa: E402
 
-NAMES = {"Failure": "rlo_error"}
+PACKAGE = Path(_c.__file__).parent
 CHECK = '_Static_assert(%s == %d, "%s");\n'
 
 
-def c_name(struct: type) -> str:
-    words = "".join("_" + letter.lower() if letter.isupper() else letter
-                    for letter in struct.__name__)
-    return NAMES.get(struct.__name__, "rlo" + words)
+def names_used(pattern: str) -> list[str]:
+    """What the package's modules take of _c and Python does not define there."""
+    text = "".join(path.read_text() for path in PACKAGE.glob("*.py"))
+    defined = re.findall(r"^(?:def|class) (\w+)", (PACKAGE / "_c.py").read_text(), re.M)
+    return sorted({"Error", *re.findall(pattern, text)} - set(defined))
 
 
 def assertions(struct: type) -> str:
-    name = c_name(struct)
+    name = struct.__name__
     text = CHECK % (f"sizeof({name})", ctypes.sizeof(struct), f"the size of {name}")
     for field, kind in struct._fields_:
-        if not field.startswith("_"):
-            offset = getattr(struct, field).offset
-            text += CHECK % (f"offsetof({name}, {field})", offset, f"the offset of {name}.{field}")
-            text += CHECK % (f"sizeof((({name} *)0)->{field})", ctypes.sizeof(kind),
-                             f"the size of {name}.{field}")
+        offset = getattr(struct, field).offset
+        text += CHECK % (f"offsetof({name}, {field})", offset, f"the offset of {name}.{field}")
+        text += CHECK % (f"sizeof((({name} *)0)->{field})", ctypes.sizeof(kind),
+                         f"the size of {name}.{field}")
     return text
 
 
 def main() -> int:
     include, *compiler = sys.argv[1:]
-    structs = [thing for thing in vars(_c).values()
-               if isinstance(thing, type) and issubclass(thing, ctypes.Structure)
-               and hasattr(thing, "_fields_") and thing.__module__ == _c.__name__]
+    structs = [getattr(_c, name) for name in names_used(r"_c\.([A-Z]\w+[a-z])\b")]
     assert len(structs) >= 12, structs
     source = "".join(f'#include "relayout/{header}.h"\n'
                      for header in ("relayout", "dlpack", "service", "opencl", "digest"))
