@@ -2,7 +2,8 @@
 """Plans for pyopencl: the caller's context, queue, buffers, wait list and events.
 
 Objects of pyopencl go to the library by their handles, whichever loader of OpenCL each of the
-two has, in both orders of import.
+two has, in both orders of import. Where the system has no loader, that of pyopencl's wheel is
+the library's, too.
 
     >>> import pyopencl as cl
     >>> ctx = cl.create_some_context(interactive=False)
@@ -13,14 +14,16 @@ two has, in both orders of import.
 
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+import re
+from contextlib import suppress
+from ctypes import CDLL, CFUNCTYPE, byref, c_char_p, c_void_p, cast
 from functools import lru_cache
 from typing import Any, NamedTuple, Sequence
 
 from . import _c
 from ._arrays import strided_text, type_name
 from ._moves import Problem
-from .errors import ArgumentError, Unsupported
+from .errors import ArgumentError, Exists, NotFound, Unsupported
 from .layout import end_of, shape_of
 
 
@@ -136,4 +139,21 @@ def _memory(buffer: Any) -> int | None:
 @lru_cache(maxsize=16)
 def _context(context: int, device: int) -> _c.Handle:
     """The library's context on a device of a context of pyopencl's, which it retains."""
+    _load_opencl()
     return _c.Handle(_c.context_release, _c.context_create, context, device, None)
+
+
+def _load_opencl() -> None:
+    """Gives the library the loader of pyopencl's wheel where the system has none."""
+    try:
+        _c.opencl_load(None, None)
+    except NotFound:
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            found = re.search(r"/\S*/libOpenCL\S*", maps.read())
+        if found is None:
+            raise
+        loader = CDLL(found[0])
+        getter = CFUNCTYPE(c_void_p, c_void_p, c_char_p)(
+            lambda _, name: cast(getattr(loader, name.decode(), 0), c_void_p).value)
+        with suppress(Exists):  # another thread was first
+            _c.opencl_load(getter, None)

@@ -2,6 +2,7 @@
 """pyopencl's objects: contexts, queues, buffers, wait lists, events and arrays."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 import unittest
@@ -42,9 +43,22 @@ class OpenCl(unittest.TestCase):
     def test_import_orders(self):
         for first in ("import pyopencl as cl\nimport relayout as rl\n",
                       "import relayout as rl\nimport pyopencl as cl\n"):
-            run = subprocess.run([sys.executable, "-c", first + SCRIPT], capture_output=True,
-                                 text=True)
-            self.assertEqual(run.returncode, 0, run.stderr)
+            self.run_script(first + SCRIPT)
+
+    def run_script(self, script, **environment):
+        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                             env={**os.environ, **environment})
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_without_a_loader_of_the_system(self):
+        """pyopencl's wheel has one of its own, of another name."""
+        with open("/proc/self/maps") as maps:
+            if "libOpenCL-" not in maps.read():
+                self.skipTest("pyopencl is not from a wheel")
+        for first in ("import pyopencl as cl\nimport relayout as rl\n",
+                      "import relayout as rl\nimport pyopencl as cl\n"):
+            self.run_script(first + SCRIPT + "assert 'libOpenCL.so' not in open('/proc/self/maps').read()",
+                            RELAYOUT_OPENCL_LIBRARY="libnone.so")
 
     def test_transpose_of_arrays(self):
         a = np.random.rand(20, 30, 40).astype("f4")
