@@ -35,8 +35,11 @@ install(
 
 # In a wheel the libraries lie in the package, and the headers that say what they have.
 if(SKBUILD)
+  add_custom_target(relayout_python)
   foreach(library IN ITEMS relayout relayout_safetensors)
     if(TARGET ${library})
+      add_dependencies(relayout_python ${library})
+      set_target_properties(${library} PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
       install(
         FILES "$<TARGET_FILE:${library}>"
         DESTINATION lib

@@ -24,6 +24,7 @@ from .layout import Explanation, LaidOut, Layout, Shape, explain, relayout, show
 from .locate import Located, locate
 from .ops import cast, concat, contiguous, digest, pad, rearrange, transpose
 from .service import Job, Progress, Service, Storage
+from .weights import weights
 
 def __getattr__(name: str) -> Any:
     if name in ("Plan", "plan"):  # they are imported when a device is asked for
@@ -40,5 +41,5 @@ __all__ = [
     "NotFound",
     "OutOfMemory", "Overflow", "ParseError", "Progress", "RangeError", "Service", "Shape",
     "Storage", "Unsupported", "cast", "concat", "contiguous", "convert", "digest", "explain", "locate", "pad",
-    "rearrange", "relayout", "show", "transpose",
+    "rearrange", "relayout", "show", "transpose", "weights",
 ]

@@ -139,7 +139,10 @@ MAX_RANK = _number("RLO_MAX_RANK")
 # -------------------------------------------------------------------- helpers
 
 class Handle(c_void_p):
-    """What a function stores behind its last parameter. It is released with the object."""
+    """What a function stores behind its last parameter. It is released with the object, before
+    what it `keeps`."""
+
+    keeps: Any = None
 
     def __init__(self, release: Callable[..., None], create: Callable[..., None],
                  *arguments: Any) -> None:

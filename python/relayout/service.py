@@ -99,7 +99,7 @@ class Storage:
         taken = take_writable(array) if writable else take(array)
         create = _c.storage_from_memory if writable else _c.storage_from_const_memory
         self = cls.made(create, taken.address, physical_bytes(taken.text), shape=taken.text)
-        self._keep = taken
+        self.keeps = taken
         return self
 
     @classmethod
@@ -114,7 +114,7 @@ class Storage:
         self.shape = str(shape)
         self.bytes = physical_bytes(self.shape)
         self.failure: BaseException | None = None
-        self._keep: Any = None
+        self.keeps: Any = None
 
     def _guarded(self, function: Callable[..., Any]) -> Callable[..., int]:
         """The function, for C: returns a status."""
