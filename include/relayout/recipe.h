@@ -50,16 +50,20 @@ RLO_BEGIN_DECLS
  * is row-major unless the last operation is a layout.
  *
  * Twice is once. The shape of a transposed square matrix does not tell that it is one,
- * so metadata do, under the key RLO_RECIPE_KEY NAME: the operations and the `to` of each
- * rule that has made the member, such as
+ * so metadata do, under the key RLO_RECIPE_KEY NAME: the operations that moved the
+ * elements, and the `to` of the rule, and behind it the `to` of a later rule that only
+ * gave another name, such as
  *
- *   [perm 1,0; concat 0 -> *.qkv][cast bf16]
+ *   [perm 1,0; concat 0 -> *.qkv][-> model.*.qkv]
  *
- * Who reads members gives these texts to rlo_recipe_apply. Who writes results writes, for
- * each of them, the text of its first member and the `made_by` of the result behind it,
- * if one of them is not empty, and no other key that begins so. Then a member that a rule
- * has made is copied by this rule: one with `to` has made each member that has its text;
- * one without, those that it takes by their names and that have it. A rule that finds
+ * It tells of the bytes as they are: a rule that moves elements takes the place of the
+ * one before, which thereby may be undone and done again. Casts and layouts are not in
+ * it, which types and shapes tell.
+ *
+ * Who reads members gives these texts to rlo_recipe_apply. Who writes results writes the
+ * `made_by` of each, if it has one, and no other key that begins so. Then a member that a
+ * rule has made is copied by this rule: one with `to` has made each member that has its
+ * text; one without, those that it takes by their names and that have it. A rule that finds
  * only what it has made is no error. `from` is no part of the text, so that a rule that is
  * changed to take more members does not convert the others again.
  *
@@ -117,9 +121,10 @@ typedef struct rlo_recipe_result {
   int32_t rule;
   /** The part of a split that it is, from 0. */
   int32_t part;
-  /** It is its one member as it is: of the rest, or made before. */
+  /** It is its one member as it is: of the rest, made before, or of the type and layout that
+   *  it is cast to and laid out in. */
   bool is_copy;
-  /** What the text of its first member for RLO_RECIPE_KEY is extended by; NULL: nothing. */
+  /** Its text for RLO_RECIPE_KEY, that of its member or owned by the results; NULL: none. */
   const char *made_by;
 } rlo_recipe_result;
 

@@ -151,21 +151,16 @@ static int apply_recipe(weights *w, rlo__hash *hash) {
              : rlo__fail("%s: %s", path, rlo_error_last()->message);
 }
 
-/* Adds what has made a result: what its first member says, and then the rule. */
+/* Adds what has made a result. */
 static rlo_status add_mark(weights *w, const rlo_recipe_result *result) {
-  const char *before = w->members[result->members[0]].made_by;
   rlo__str key = rlo__str_growing();
-  rlo__str value = rlo__str_growing();
-  char *texts[2] = {NULL, NULL};
-  if (before == NULL && result->made_by == NULL) {
+  char *text = NULL;
+  if (result->made_by == NULL) {
     return RLO_OK;
   }
   rlo__str_printf(&key, RLO_RECIPE_KEY "%s", result->name);
-  rlo__str_append(&value, before != NULL ? before : "");
-  rlo__str_append(&value, result->made_by != NULL ? result->made_by : "");
-  RLO_TRY(rlo__str_take(&key, &texts[0]));
-  RLO_TRY(rlo__str_take(&value, &texts[1]));
-  w->texts[w->num_texts++] = (rlo_safetensors_text){texts[0], texts[1]};
+  RLO_TRY(rlo__str_take(&key, &text));
+  w->texts[w->num_texts++] = (rlo_safetensors_text){text, result->made_by};
   return RLO_OK;
 }
 

@@ -25,8 +25,11 @@ typedef struct rlo__rule {
   rlo__pattern to;
   /** The list of operations, borrowed; NULL: none. */
   const json_t *ops;
-  /** The rule's part of the text that its results have; "": they are copies. Owned. */
+  /** "[perm 1,0 -> *.w]": what its results say of it; "": nothing, their types and layouts
+   *  do. Owned. */
   char *made_by;
+  /** Some of its operations move elements; the others cast and lay out. */
+  bool is_moving;
   /** It joins members by number; and those of so many texts. */
   bool is_collecting;
   int32_t num_joined;
@@ -43,9 +46,14 @@ struct rlo_recipe {
   const char *rest;
 };
 
-/** Checks the operations of a rule, whose names are read. The message on failure is a
- *  part of a sentence. */
-RLO_NODISCARD rlo_status rlo__rule_check_ops(const rlo__rule *rule);
+/** Returns whether a rule has a "to". */
+static inline bool rlo__rule_has_to(const rlo__rule *rule) {
+  return rule->to.text != rule->from.text;
+}
+
+/** Reads the operations of a rule, whose names are read: checks them, and writes made_by.
+ *  The message on failure is a part of a sentence. */
+RLO_NODISCARD rlo_status rlo__rule_read_ops(rlo__rule *rule);
 
 /** Makes the shape of a result, or of a box of it, and its problems.
  *  @param begin, end  the box; NULL: all of it. */

@@ -12,8 +12,8 @@
 /* A result, or one of the members that are joined to one. */
 typedef struct piece {
   rlo_recipe_result made;
-  /* Owned. */
-  char *name;
+  /* Owned; made_by of a result that is no copy. */
+  char *name, *made_by;
   const rlo__rule *rule;
   int64_t member;
   /* Among those that are joined: the text times 2^32, and the number. */
@@ -99,10 +99,6 @@ static bool has_made(const rlo__rule *rule, const rlo_recipe_member *member) {
          strstr(member->made_by, rule->made_by) != NULL;
 }
 
-static bool has_to(const rlo__rule *rule) {
-  return rule->to.text != rule->from.text;
-}
-
 /* Reads the number that the last star stands for. */
 static rlo_status read_number(const rlo__rule *rule, const matched *match, const char *name,
                               int64_t *out_number) {
@@ -148,7 +144,7 @@ static rlo_status take_member(rlo_recipe_results *results, const rlo__rule *rule
   const rlo_recipe_member *member = &results->members[n];
   int32_t *taken = &results->taken[n];
   matched match;
-  *is_used |= has_to(rule) && has_made(rule, member);
+  *is_used |= rlo__rule_has_to(rule) && has_made(rule, member);
   if (*taken == MADE || (rule->number == 0 && *taken > 0) ||
       !match_name(stars, member->name, &match)) {
     return RLO_OK;
@@ -163,7 +159,8 @@ static rlo_status take_member(rlo_recipe_results *results, const rlo__rule *rule
   }
   *is_used = true;
   *taken = rule->number;
-  const bool is_copy = rule->made_by[0] == '\0' || (!has_to(rule) && has_made(rule, member));
+  const bool is_copy =
+      !rlo__rule_has_to(rule) && (json_array_size(rule->ops) == 0 || has_made(rule, member));
   for (int32_t part = 0; part < (is_copy ? 1 : rule->num_parts); ++part) {
     RLO_TRY(add_piece(results, rule, n, text, part, is_copy ? NULL : &match));
   }
@@ -195,7 +192,7 @@ static rlo_status take_made(rlo_recipe_results *results) {
     RLO_REQUIRE(results->members[n].name, results->members[n].shape);
     for (int32_t r = 0; r < results->recipe->num_rules && results->taken[n] == 0; ++r) {
       const rlo__rule *rule = &results->recipe->rules[r];
-      if (has_to(rule) && has_made(rule, &results->members[n])) {
+      if (rlo__rule_has_to(rule) && has_made(rule, &results->members[n])) {
         results->taken[n] = MADE;
         RLO_TRY(add_piece(results, rule, n, 0, 0, NULL));
       }
@@ -246,6 +243,26 @@ static rlo_status check_pieces(const rlo_recipe_results *results, const piece *p
   return RLO_OK;
 }
 
+/* Writes what has made a result: of what has made its first member, elements that are moved
+ * anew and a new name each leave out what they take the place of. */
+static rlo_status write_made_by(piece *p, const char *before) {
+  static const char is_name[] = "[-> ";
+  const rlo__rule *rule = p->rule;
+  rlo__str text = rlo__str_growing();
+  for (const char *at = before == NULL ? "" : before; *at != '\0';) {
+    const char *end = strstr(at, "][");
+    const size_t length = end == NULL ? strlen(at) : (size_t)(end - at) + 1;
+    if (strncmp(at, is_name, strlen(is_name)) == 0 ? !rlo__rule_has_to(rule) : !rule->is_moving) {
+      rlo__str_append_bytes(&text, at, length);
+    }
+    at += length;
+  }
+  rlo__str_append(&text, rule->made_by);
+  RLO_TRY(rlo__str_take(&text, &p->made_by));
+  p->made.made_by = p->made_by[0] == '\0' ? NULL : p->made_by;
+  return RLO_OK;
+}
+
 /* Makes a result of pieces that follow one another. */
 static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t count) {
   piece *p = &results->pieces[begin];
@@ -255,13 +272,18 @@ static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t 
   p->made.members = &results->numbers[begin];
   p->made.num_members = (int32_t)count;
   p->made.shape = member->shape;
+  p->made.made_by = member->made_by;
   if (p->made.is_copy) {
     return RLO_OK;
   }
-  p->made.made_by = p->rule->made_by;
   rlo_shape shape;
   RLO_TRY(rlo__result_lower(p->rule, &p->made, results->members, NULL, NULL, &shape, &problems));
   rlo_problem_list_release(problems);
+  p->made.is_copy = p->rule->made_by[0] == '\0' && rlo_shape_equal(&shape, member->shape);
+  if (p->made.is_copy) {
+    return RLO_OK;
+  }
+  RLO_TRY(write_made_by(p, member->made_by));
   p->made.shape = rlo__keep(&results->shapes, &shape, sizeof(shape));
   return p->made.shape != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
 }
@@ -334,6 +356,7 @@ rlo_status rlo_recipe_apply(const rlo_recipe *recipe, const rlo_recipe_member *m
 void rlo_recipe_results_release(rlo_recipe_results *results) {
   for (size_t n = 0; results != NULL && n < results->count; ++n) {
     rlo__free(results->pieces[n].name);
+    rlo__free(results->pieces[n].made_by);
   }
   if (results != NULL) {
     rlo__kept_free(&results->shapes);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "safetensors/recipe.h"
@@ -51,8 +52,8 @@ static int32_t dimension(int64_t number) {
 static rlo_status append_perm(const operation *op, rlo_chain *chain) {
   int32_t permutation[RLO_MAX_RANK];
   if (op->count != rlo_chain_shape(chain)->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' has %d dimensions, and the array %d", op->text,
-                    op->count, rlo_chain_shape(chain)->rank);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d dimensions, and the array has %d", op->count,
+                    rlo_chain_shape(chain)->rank);
   }
   for (int32_t n = 0; n < op->count; ++n) {
     permutation[n] = dimension(op->numbers[n]);
@@ -69,8 +70,8 @@ static rlo_status append_box(const operation *op, rlo_chain *chain) {
   int64_t columns[2][RLO_MAX_RANK];
   const int32_t rank = rlo_chain_shape(chain)->rank;
   if (op->count > 2 * rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' has %d dimensions, and the array %d", op->text,
-                    op->count / 2, rank);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d dimensions, and the array has %d", op->count / 2,
+                    rank);
   }
   for (int32_t n = 0; n < 2 * rank; ++n) {
     columns[n % 2][n / 2] = n < op->count ? op->numbers[n] : op->kind->left_out[n % 2];
@@ -86,8 +87,8 @@ static rlo_status append_split(const operation *op, rlo_chain *chain) {
   const int32_t dim = dimension(op->numbers[0]) + (op->numbers[0] < 0 ? shape->rank : 0);
   if (op->count == 1 ? dim < 0 || dim >= shape->rank || shape->dims[dim] % parts != 0
                      : op->count != parts + 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' does not make %d parts of dimension %lld", op->text,
-                    parts, (long long)op->numbers[0]);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "this does not make %d parts of dimension %lld", parts,
+                    (long long)op->numbers[0]);
   }
   for (int32_t n = 0; n < parts; ++n) {
     sizes[n] = op->count == 1 ? shape->dims[dim] / parts : op->numbers[n + 1];
@@ -181,8 +182,19 @@ static rlo_status read_op(const rlo__rule *rule, size_t n, operation *out) {
                         kind->example);
 }
 
-rlo_status rlo__rule_check_ops(const rlo__rule *rule) {
+/* A rule has a join for each thing that it joins, and a split if it has parts. */
+static rlo_status check_counts(const rlo__rule *rule, int32_t joins, int32_t splits) {
   const int32_t lists = rule->is_collecting + (rule->num_joined > 1);
+  return joins == lists && splits == (rule->num_parts > 1)
+             ? RLO_OK
+             : RLO_FAIL(RLO_PARSE,
+                        "'%s' to '%s' needs %d of concat and stack, and %d of split, and its "
+                        "\"ops\" have %d and %d",
+                        rule->from.text, rule->to.text, lists, rule->num_parts > 1, joins, splits);
+}
+
+/* Reads the operations, and adds to made_by those that move elements. */
+static rlo_status read_ops(rlo__rule *rule, rlo__str *made_by) {
   int32_t joins = 0;
   int32_t splits = 0;
   for (size_t n = 0; n < json_array_size(rule->ops); ++n) {
@@ -193,20 +205,31 @@ rlo_status rlo__rule_check_ops(const rlo__rule *rule) {
     if (op.arguments[0] == '{' && n + 1 < json_array_size(rule->ops)) {
       return RLO_FAIL(RLO_PARSE, "a layout is the last operation");
     }
+    if (op.kind->characters != NULL) {
+      rlo__str_printf(made_by, "%s%s", rule->is_moving ? "; " : "[", op.text);
+      rule->is_moving = true;
+    }
   }
-  return joins == lists && splits == (rule->num_parts > 1)
-             ? RLO_OK
-             : RLO_FAIL(RLO_PARSE,
-                        "'%s' to '%s' needs %d of concat and stack, and %d of split, and its "
-                        "\"ops\" have %d and %d",
-                        rule->from.text, rule->to.text, lists, rule->num_parts > 1, joins, splits);
+  return check_counts(rule, joins, splits);
+}
+
+rlo_status rlo__rule_read_ops(rlo__rule *rule) {
+  rlo__str made_by = rlo__str_growing();
+  const rlo_status status = read_ops(rule, &made_by);
+  if (rlo__rule_has_to(rule)) {
+    rlo__str_printf(&made_by, "%s-> %s", rule->is_moving ? " " : "[", rule->to.text);
+  }
+  rlo__str_append(&made_by, made_by.length == 0 ? "" : "]");
+  RLO_TRY(rlo__str_take(&made_by, &rule->made_by));
+  return status;
 }
 
 /* ------------------------------------------------------------------ results */
 
-/* Runs the operations over the chains of the members, which become one. */
+/* Runs the operations over the chains of the members, which become one. *out_at is the one
+ * that it has come to. */
 static rlo_status run(const rlo__rule *rule, const rlo_recipe_result *result, rlo_chain **chains,
-                      rlo_shape *out_shape) {
+                      rlo_shape *out_shape, const char **out_at) {
   const char *layout = NULL;
   int32_t count = result->num_members;
   int32_t size = rule->is_collecting ? count / rule->num_joined : count;
@@ -214,6 +237,7 @@ static rlo_status run(const rlo__rule *rule, const rlo_recipe_result *result, rl
     operation op;
     RLO_TRY(read_op(rule, n, &op));
     op.part = result->part;
+    *out_at = op.text;
     layout = op.arguments[0] == '{' ? op.arguments : NULL;
     if (op.kind->join != NULL) {
       RLO_TRY(join(&op, chains, count, size));
@@ -239,9 +263,10 @@ rlo_status rlo__result_lower(const rlo__rule *rule, const rlo_recipe_result *res
   for (int32_t n = 0; n < result->num_members && status == RLO_OK; ++n) {
     status = rlo_chain_create(members[result->members[n]].shape, &chains[n]);
   }
+  const char *at = "copy";
   *out_shape = *members[result->members[0]].shape;
   if (status == RLO_OK && !result->is_copy) {
-    status = run(rule, result, chains, out_shape);
+    status = run(rule, result, chains, out_shape, &at);
   }
   if (status == RLO_OK && begin != NULL) {
     status = rlo_chain_slice(chains[0], begin, end, NULL);
@@ -256,6 +281,6 @@ rlo_status rlo__result_lower(const rlo__rule *rule, const rlo_recipe_result *res
   rlo__free((void *)chains);
   return status == RLO_OK || status == RLO_OUT_OF_MEMORY
              ? status
-             : RLO_FAIL(status, "%s, result '%s', %s: %s", rule->label, result->name, rule->made_by,
+             : RLO_FAIL(status, "%s, result '%s', %s: %s", rule->label, result->name, at,
                         rlo_error_last()->message);
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sentence.h"
 #include "base/status.h"
-#include "base/str.h"
 
 #define EXAMPLE \
   "{\"from\": \"*.{q,k,v}.weight\", \"to\": \"*.qkv.weight\", \"ops\": [\"concat 0\"]}"
@@ -51,40 +51,40 @@ static rlo_status relate_names(rlo__rule *rule) {
                    to->num_texts);
 }
 
-/* Writes what the rule does: "[stack 0; perm 0,2,1 -> *.experts]". */
-static rlo_status write_made_by(rlo__rule *rule, const char *to) {
-  rlo__str out = rlo__str_growing();
-  for (size_t n = 0; n < json_array_size(rule->ops); ++n) {
-    rlo__str_printf(&out, "%s%s", n == 0 ? "[" : "; ",
-                    json_string_value(json_array_get(rule->ops, n)));
+/* Refuses keys that are none of a list, which ends in NULL. */
+static rlo_status check_keys(json_t *object, const char *const *known) {
+  const char *key;
+  json_t *value;
+  json_object_foreach(object, key, value) {
+    rlo__nearest nearest = rlo__nearest_begin(key, strlen(key));
+    const char *const *at = known;
+    for (; *at != NULL && strcmp(*at, key) != 0; ++at) {
+      rlo__nearest_try(&nearest, *at);
+    }
+    if (*at == NULL) {
+      return RLO_FAIL(RLO_PARSE, "there is no key '%s'%s", key, nearest.hint);
+    }
   }
-  if (to != NULL) {
-    rlo__str_printf(&out, "%s-> %s", out.length == 0 ? "[" : " ", to);
-  }
-  rlo__str_append(&out, out.length == 0 ? "" : "]");
-  return rlo__str_take(&out, &rule->made_by);
+  return RLO_OK;
 }
 
 static rlo_status read_rule(json_t *object, rlo__rule *rule) {
-  const char *from = "*";
-  const char *to = NULL;
-  json_t *ops = NULL;
-  json_error_t error;
-  if (rule->number > 0 ? json_unpack_ex(object, &error, 0, "{s:s,s?s,s?o!}", "from", &from, "to",
-                                        &to, "ops", &ops) != 0
-                       : object != NULL && !json_is_string(object) &&
-                             json_unpack_ex(object, &error, 0, "{s:o!}", "ops", &ops) != 0) {
-    return RLO_FAIL(RLO_PARSE, "%s", error.text);
+  static const char *const keys[] = {"ops", "from", "to", NULL};
+  static const char *const keys_of_rest[] = {"ops", NULL};
+  const bool is_rule = rule->number > 0;
+  const json_t *from = json_object_get(object, "from");
+  const json_t *to = json_object_get(object, "to");
+  rule->ops = json_object_get(object, "ops");
+  RLO_TRY(check_keys(object, is_rule ? keys : keys_of_rest));
+  if (is_rule ? !json_is_string(from) || (to != NULL && !json_is_string(to)) ||
+                    (rule->ops != NULL && !json_is_array(rule->ops))
+              : object != NULL && !json_is_string(object) && !json_is_array(rule->ops)) {
+    return RLO_FAIL(RLO_PARSE, "\"from\" and \"to\" are texts, and \"ops\" is a list");
   }
-  if (ops != NULL && !json_is_array(ops)) {
-    return RLO_FAIL(RLO_PARSE, "\"ops\" is no list");
-  }
-  rule->ops = ops;
-  RLO_TRY(read_pattern(from, &rule->from));
-  RLO_TRY(read_pattern(to == NULL ? from : to, &rule->to));
+  RLO_TRY(read_pattern(is_rule ? json_string_value(from) : "*", &rule->from));
+  RLO_TRY(read_pattern(to == NULL ? rule->from.text : json_string_value(to), &rule->to));
   RLO_TRY(relate_names(rule));
-  RLO_TRY(rlo__rule_check_ops(rule));
-  return write_made_by(rule, to);
+  return rlo__rule_read_ops(rule);
 }
 
 /* Reads rule n, or the rest behind the last one. */
@@ -96,19 +96,18 @@ static rlo_status read_part(rlo_recipe *recipe, json_t *object, int32_t n) {
   const rlo_status status = read_rule(object, rule);
   return status == RLO_OK || status == RLO_OUT_OF_MEMORY
              ? status
-             : RLO_FAIL(status, "%s: %s; a right rule is %s", rule->label,
+             : RLO_FAIL(status, "%s: %s (a right rule is %s)", rule->label,
                         rlo_error_last()->message,
                         rule->number > 0 ? EXAMPLE : "{\"ops\": [\"cast bf16\"]}");
 }
 
 static rlo_status read_recipe(rlo_recipe *recipe) {
-  json_t *rules = NULL;
-  json_t *rest = NULL;
-  json_error_t error;
-  if (json_unpack_ex(recipe->root, &error, 0, "{s:o,s?o!}", "rules", &rules, "rest", &rest) != 0 ||
-      !json_is_array(rules)) {
-    return RLO_FAIL(RLO_PARSE, "a recipe is {\"rules\": [" EXAMPLE "], \"rest\": \"copy\"}: %s",
-                    error.text[0] != '\0' ? error.text : "the rules are no list");
+  static const char *const keys[] = {"rules", "rest", NULL};
+  const json_t *rules = json_object_get(recipe->root, "rules");
+  json_t *rest = json_object_get(recipe->root, "rest");
+  RLO_TRY(check_keys(recipe->root, keys));
+  if (!json_is_array(rules)) {
+    return RLO_FAIL(RLO_PARSE, "a recipe is {\"rules\": [" EXAMPLE "], \"rest\": \"copy\"}");
   }
   recipe->rest = json_is_string(rest) ? json_string_value(rest) : "copy";
   if (strcmp(recipe->rest, "copy") != 0 && strcmp(recipe->rest, "refuse") != 0 &&

@@ -36,6 +36,7 @@ set(safetensors_base ${shared_base})
 if(library_type STREQUAL "SHARED")
   list(APPEND safetensors_base "${PROJECT_SOURCE_DIR}/src/base/file.c"
        "${PROJECT_SOURCE_DIR}/src/base/file_replace.c"
+       "${PROJECT_SOURCE_DIR}/src/base/sentence.c"
        "${PROJECT_SOURCE_DIR}/src/base/str.c")
 endif()
 add_library(relayout_safetensors ${library_type} ${safetensors_sources}

@@ -263,6 +263,36 @@ class Members(WeightsCase):
         self.assertEqual(file_parts(self.read("two.safetensors"))[0],
                          self.expected(self.members))
 
+    def test_undone(self):
+        """What is undone is done again, and a cast and a name undo nothing."""
+        rules = [{"from": "*.{q,k,v}.weight", "to": "*.qkv.weight",
+                  "ops": ["concat 0"]},
+                 {"from": "*.o.weight", "ops": ["perm 1,0"]},
+                 {"from": "*.norm", "to": "*.ln.norm"}]
+        undo = [{"from": "*.qkv.weight", "to": "*.{q,k,v}.weight",
+                 "ops": ["split 0"]},
+                {"from": "*.o.weight", "to": "*.o.weight",
+                 "ops": ["perm 1,0"]},
+                {"from": "*.ln.norm", "to": "*.norm"}]
+        names = [{"from": "*.o.weight", "to": "*.out.weight",
+                  "ops": ["cast bf16"]}]
+        for source, target, applied in (
+                ("in", "once", rules), ("once", "undone", undo),
+                ("undone", "again", rules), ("again", "more", rules),
+                ("once", "named", names)):
+            self.recipe(applied)
+            self.ok(*self.WEIGHTS, source + ".safetensors",
+                    target + ".safetensors")
+        once = self.read("once.safetensors")
+        self.assertEqual(once, self.read("again.safetensors"))
+        self.assertEqual(once, self.read("more.safetensors"))
+        undone = file_parts(self.read("undone.safetensors"))[0]
+        self.assertEqual(undone, self.members)
+        self.recipe([{**rules[1], "from": "*.out.weight"}])
+        self.ok(*self.WEIGHTS, "named.safetensors", "kept.safetensors")
+        self.assertEqual(self.read("named.safetensors"),
+                         self.read("kept.safetensors"))
+
     def test_dry_run(self):
         command = [*self.WEIGHTS, "in.safetensors", "out",
                    "--dry-run"]

@@ -165,22 +165,27 @@ static const struct {
     {"{'rules':[}", "", RLO_PARSE, "the recipe, line 1, column 11: "},
     {"{'rules':{}}", "", RLO_PARSE, "a recipe is {\"rules\": ["},
     {"[]", "", RLO_PARSE, "a recipe is {\"rules\": ["},
-    {"{'rules':[],'align':64}", "", RLO_PARSE, "1 object item(s) left unpacked: align"},
+    {"{'rules':[],'align':64}", "", RLO_PARSE, "there is no key 'align'"},
+    {"{'rules':[],'Rest':'drop'}", "", RLO_PARSE, "there is no key 'Rest'; did you mean 'rest'?"},
     {"{'rules':[],'rules':[]}", "", RLO_PARSE, "duplicate object key"},
     {"{'rules':[],'rest':'keep'}", "", RLO_PARSE, "and not \"keep\""},
     {"{'rules':[],'rest':1}", "", RLO_PARSE,
-     "the rest: Expected object, got integer; a right rule"},
-    {"{'rules':[],'rest':{'from':'*','ops':[]}}", "", RLO_PARSE, "left unpacked: from"},
+     "the rest: \"from\" and \"to\" are texts, and \"ops\" is a list (a right rule is {\"ops\""},
+    {"{'rules':[],'rest':{}}", "", RLO_PARSE, "\"ops\" is a list"},
+    {"{'rules':[],'rest':{'from':'*','ops':[]}}", "", RLO_PARSE,
+     "the rest: there is no key 'from' (a right"},
     {"{'rules':[],'rest':{'ops':['stack 0']}}", "", RLO_PARSE,
      "the rest: '*' to '*' needs 0 of concat and stack, and 0 of split, and its \"ops\" have 1"},
     {"{'rules':[],'rest':{'ops':['cast bf16']}}", "p s64[4]", RLO_INVALID_ARGUMENT,
-     "the rest, result 'p', [cast bf16]: a member of the rest is s64, which is cast"},
+     "the rest, result 'p', cast bf16: a member of the rest is s64, which is cast"},
     {"{'rules':[3]}", "", RLO_PARSE,
-     "rule 1: Expected object, got integer; a right rule is {\"from\""},
+     "rule 1: \"from\" and \"to\" are texts, and \"ops\" is a list (a right rule is {\"from\""},
     {"{'rules':[{'from':'a'},{'form':'a'}]}", "", RLO_PARSE,
-     "rule 2: Object item not found: from; a right"},
-    {"{'rules':[{'to':'a'}]}", "", RLO_PARSE, "rule 1: Object item not found: from"},
-    {"{'rules':[{'from':'a','to':1}]}", "", RLO_PARSE, "rule 1: Expected string, got integer"},
+     "rule 2: there is no key 'form'; did you mean 'from'? (a right"},
+    {"{'rules':[{'from':'a','op':['perm 1,0']}]}", "", RLO_PARSE,
+     "rule 1: there is no key 'op'; did you mean 'ops'?"},
+    {"{'rules':[{'to':'a'}]}", "", RLO_PARSE, "rule 1: \"from\" and \"to\" are texts"},
+    {"{'rules':[{'from':'a','to':1}]}", "", RLO_PARSE, "rule 1: \"from\" and \"to\" are texts"},
     {"{'rules':[{'from':''}]}", "a u8[1]", RLO_NOT_FOUND, "rule 1 takes no member"},
     {"{'rules':[{'from':'a{b'}]}", "", RLO_PARSE, "rule 1: 'a{b': a group is written {q,k,v}"},
     {"{'rules':[{'from':'a{b*}'}]}", "", RLO_PARSE, "a group is written"},
@@ -200,7 +205,7 @@ static const struct {
      "and 1 of split, and its \"ops\" have 0 and 0"},
     {"{'rules':[{'from':'a','ops':['layout {0}','cast u8']}]}", "", RLO_PARSE,
      "rule 1: a layout is the last operation"},
-    {"{'rules':[{'from':'a','ops':'cast u8'}]}", "", RLO_PARSE, "rule 1: \"ops\" is no list"},
+    {"{'rules':[{'from':'a','ops':'cast u8'}]}", "", RLO_PARSE, "and \"ops\" is a list"},
     {"{'rules':[{'from':'a','ops':[1]}]}", "", RLO_PARSE, "rule 1: operation '' is none of perm"},
     {"{'rules':[{'from':'a','ops':['turn 1']}]}", "", RLO_PARSE,
      "rule 1: operation 'turn 1' is none of perm, reshape"},
@@ -241,17 +246,17 @@ static const struct {
     {"{'rules':[{'from':'e.*.{a,b}','to':'e','ops':['stack 0','stack 0']}]}",
      "e.0.a u8[1] e.1.a u8[1] e.0.b u8[1]", RLO_NOT_FOUND, "text 2 of 2, number 1 is missing"},
     {"{'rules':[{'from':'a','ops':['perm 1,0']}]}", "a u8[1]", RLO_INVALID_ARGUMENT,
-     "rule 1, result 'a', [perm 1,0]: 'perm 1,0' has 2 dimensions, and the array 1"},
+     "rule 1, result 'a', perm 1,0: 2 dimensions, and the array has 1"},
     {"{'rules':[{'from':'a','ops':['perm 7,0']}]}", "a u8[1,2]", RLO_INVALID_ARGUMENT,
-     "rule 1, result 'a', [perm 7,0]: "},
+     "rule 1, result 'a', perm 7,0: "},
     {"{'rules':[{'from':'a','ops':['pad 0:1,0:1']}]}", "a u8[1]", RLO_INVALID_ARGUMENT,
-     "'pad 0:1,0:1' has 2 dimensions, and the array 1"},
+     "pad 0:1,0:1: 2 dimensions, and the array has 1"},
     {"{'rules':[{'from':'a','to':'{b,c}','ops':['split 0']}]}", "a u8[3]", RLO_INVALID_ARGUMENT,
-     "result 'b', [split 0 -> {b,c}]: 'split 0' does not make 2 parts of dimension 0"},
+     "result 'b', split 0: this does not make 2 parts of dimension 0"},
     {"{'rules':[{'from':'a','to':'{b,c}','ops':['split 0 1,1,1']}]}", "a u8[3]",
-     RLO_INVALID_ARGUMENT, "'split 0 1,1,1' does not make 2 parts"},
+     RLO_INVALID_ARGUMENT, "split 0 1,1,1: this does not make 2 parts"},
     {"{'rules':[{'from':'{a,b}','to':'c','ops':['concat 0']}]}", "a u8[3] b u16[3]",
-     RLO_INVALID_ARGUMENT, "rule 1, result 'c', [concat 0 -> c]: "},
+     RLO_INVALID_ARGUMENT, "rule 1, result 'c', concat 0: "},
     {"{'rules':[{'from':'a','ops':['layout {1,0}']}]}", "a u8[3]", RLO_INVALID_ARGUMENT,
      "rule 1, result 'a'"},
     {"{'rules':[]}", "a u8[1] a u8[1]", RLO_ALREADY_EXISTS, "'a' is made of 'a' by the rest"},
@@ -302,7 +307,7 @@ RLO_TABLE_TEST(test_recipe__twice_is_once, cases) {
   ck_assert_int_eq(rlo_recipe_results_count(twice), count);
   for (int64_t n = 0; n < count; ++n) {
     const rlo_recipe_result *r = rlo_recipe_results_get(twice, n);
-    ck_assert(r->is_copy && r->made_by == NULL && r->members[0] == n);
+    ck_assert(r->is_copy && r->made_by == made[n].made_by && r->members[0] == n);
     ck_assert_str_eq(r->name, made[n].name);
     ck_assert_ptr_eq(r->shape, made[n].shape);
   }
@@ -311,35 +316,48 @@ RLO_TABLE_TEST(test_recipe__twice_is_once, cases) {
   rlo_recipe_release(recipe);
 }
 
-/* Which members are copied, "c", and which are made, "m", by what they say; what the
- * results say in addition. */
+/* Which members are copied, "c", and which are made, "m", by what has made them; what the
+ * results say. */
 static const struct {
-  const char *recipe, *made_by[2], *kinds, *adds[2];
+  const char *recipe, *made_by[2], *kinds, *says[2];
 } marks[] = {
     /* Square weights: what is transposed and what is not; a rule that takes more than it did. */
     {"{'rules':[{'from':'*','ops':['perm 1,0']}]}",
      {"[perm 1,0]", NULL},
      "cm",
-     {NULL, "[perm 1,0]"}},
-    /* Another rule in between; and one of which the text is a part. */
+     {"[perm 1,0]", "[perm 1,0]"}},
+    /* A rule in between that gives names; and one of which the text is a part. */
     {"{'rules':[{'from':'*','ops':['perm 1,0']}]}",
-     {"[perm 1,0][cast u8]", "[perm 1,0; cast u8]"},
+     {"[perm 1,0][-> a]", "[perm 1,0; reshape -1]"},
      "cm",
-     {NULL, "[perm 1,0]"}},
+     {"[perm 1,0][-> a]", "[perm 1,0]"}},
     /* A rule with `to` knows what it has made by any name, and no rule takes that again. */
     {"{'rules':[{'from':'b','to':'c','ops':['perm 1,0']},{'from':'a','ops':['cast u16']}]}",
-     {"[perm 1,0 -> c][cast u16]", NULL},
+     {"[perm 1,0 -> c][-> a]", NULL},
      NULL,
      {NULL}},
     {"{'rules':[{'from':'x','to':'c'},{'from':'{a,b}','ops':['cast u16']}]}",
-     {"[-> c]", NULL},
+     {"[-> c]", "[-> d]"},
      "cm",
-     {NULL, "[cast u16]"}},
+     {"[-> c]", "[-> d]"}},
     /* Without `to` the name counts as well. */
     {"{'rules':[{'from':'a','ops':['perm 1,0']}],'rest':{'ops':['cast u16']}}",
      {"[perm 1,0]", "[perm 1,0]"},
      "cm",
-     {NULL, "[cast u16]"}},
+     {"[perm 1,0]", "[perm 1,0]"}},
+    /* Undone: what moves elements, and a name, take the places of those before. */
+    {"{'rules':[{'from':'*','to':'*','ops':['perm 1,0']}]}",
+     {"[perm 1,0]", "[stack 0 -> x][-> y]"},
+     "mm",
+     {"[perm 1,0 -> *]", "[perm 1,0 -> *]"}},
+    {"{'rules':[{'from':'*','ops':['perm 1,0']}]}",
+     {"[perm 1,0 -> *]", "[stack 0 -> x][-> y]"},
+     "mm",
+     {"[perm 1,0]", "[-> y][perm 1,0]"}},
+    {"{'rules':[{'from':'*','to':'*.b'}]}",
+     {"[perm 1,0][-> y]", "[-> *.b][reshape -1]"},
+     "mc",
+     {"[perm 1,0][-> *.b]", "[-> *.b][reshape -1]"}},
 };
 
 RLO_TABLE_TEST(test_recipe__what_is_made_is_copied, marks) {
@@ -357,7 +375,7 @@ RLO_TABLE_TEST(test_recipe__what_is_made_is_copied, marks) {
   for (int64_t n = 0; n < rlo_recipe_results_count(results); ++n) {
     const rlo_recipe_result *r = rlo_recipe_results_get(results, n);
     ck_assert_int_eq(r->is_copy ? 'c' : 'm', marks[_i].kinds[n]);
-    ck_assert_pstr_eq(r->made_by, marks[_i].adds[n]);
+    ck_assert_pstr_eq(r->made_by, marks[_i].says[n]);
   }
   rlo_recipe_results_release(results);
   rlo_recipe_release(recipe);
