@@ -233,8 +233,15 @@ def _create_zarr(path: str, member: str, shape: Shape, source: Source, *, resume
 
 
 def _written_zarr(array: Any, flush: Callable[[], None] | None = None) -> Storage:
+    # zarr compares each chunk with the fill value, which takes longer than many a codec.
+    fill, every = array.fill_value, array
+    if array.shards is None and hasattr(array, "with_config"):
+        every = array.with_config({"write_empty_chunks": True})
+
     def write(region: Region, part: Any) -> None:
-        array[region] = part.copy()  # a store in memory may keep it
+        first = part[(0,) * part.ndim]
+        may_be_empty = first == fill or first != first
+        (array if may_be_empty else every)[region] = part.copy()  # a store in memory may keep it
     return chunked(array.shape, array.shards or array.chunks, array.dtype,
                    read=array.__getitem__, write=write, flush=flush)
 

@@ -146,6 +146,17 @@ class Zarr(Folder):
             rl.convert("a.npy", "b.zarr", to="{0,1,2}")
         self.assertEqual(sorted(os.listdir(".")), ["a.npy", "a.zarr", "g.zarr"])
 
+    def test_empty_chunks(self):
+        """Chunks of the fill value alone are not stored, and are removed where they were."""
+        data = np.zeros((30, 30), "f4")
+        data[9, 9], data[10, 10], data[:10, 20:] = 1, 2, np.nan
+        for fill, number in (0, 3), (np.nan, 8):
+            target, _ = self.array((30, 30), (10, 10), dtype="f4", fill_value=fill)
+            target[...] = 5
+            rl.convert(data, target)
+            np.testing.assert_array_equal(target[...], data)
+            self.assertEqual(target.nchunks_initialized, number)
+
     def test_failure(self):
         source, counts = self.array(A.shape, (10, 10, 10), dtype="f4")
         source[...] = A
