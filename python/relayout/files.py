@@ -351,8 +351,11 @@ class Part(Destination):
         except OSError:
             os.close(self.lock)
             raise Exists(f"{self.part} is written by another process") from None
-        is_ours = os.fstat(self.lock).st_uid == os.geteuid()
-        self.is_resumed = resume and is_ours and os.path.exists(self.journal)
+        state = os.fstat(self.lock)
+        # A job that was killed after it gave its part a name has left its journal alone.
+        held = os.listdir(self.part) if is_folder else state.st_size
+        self.is_resumed = bool(resume and held and state.st_uid == os.geteuid()
+                               and os.path.exists(self.journal))
         if not self.is_resumed:
             _remove(self.journal)
             if is_folder:

@@ -111,6 +111,10 @@ class Convert(unittest.TestCase):
             self.assertFalse(os.path.exists("b.npy"))
         rl.convert("a.npy", "b.npy", perm=(1, 0), resume=True)
         np.testing.assert_array_equal(np.load("b.npy"), a.T)
+        with open(".b.npy.relayout-journal", "w") as file:
+            file.write("of a job that was killed when all but this was done")
+        rl.convert("a.npy", "b.npy", perm=(1, 0), resume=True)
+        np.testing.assert_array_equal(np.load("b.npy"), a.T)
         self.assertEqual(sorted(os.listdir(".")), ["a.npy", "b.npy"])
 
     def test_two_writers(self):
