@@ -18,8 +18,8 @@ from .errors import ArgumentError
 
 Step = tuple[Any, ...]
 
-# What is smaller takes one thread, whatever it is given.
-ONE_THREAD_BYTES = 256 << 10
+# A thread that has less to write takes longer to begin.
+THREAD_BYTES = 1 << 20
 # From so many bytes on a movement is a job, which Ctrl-C cancels.
 INTERRUPTIBLE_BYTES = 64 << 20
 
@@ -44,13 +44,12 @@ class Movement:
         """Runs the problems in order. Raises KeyboardInterrupt, and then `to` is undefined."""
         for problem, operand, written in self.problems:
             source = operands[operand].address
-            if written < ONE_THREAD_BYTES:
-                _c.run_host(problem, source, None, to.address, threads or 1)
-            elif written < INTERRUPTIBLE_BYTES:
-                _c.run_host(problem, source, None, to.address, threads or count_cpus())
+            number = threads or max(1, min(count_cpus(), written // THREAD_BYTES))
+            if written < INTERRUPTIBLE_BYTES:
+                _c.run_host(problem, source, None, to.address, number)
             else:
                 from .service import run_as_job
-                run_as_job(problem, source, to.address, threads or count_cpus())
+                run_as_job(problem, source, to.address, number)
 
 
 class Problem:

@@ -8,9 +8,9 @@ C-contiguous array of the same kind, or `out`, which has any strides. Where `out
 array, that is copied first.
 
 Threads: every function may be called by several threads at once; the GIL is free while bytes
-move. `threads` is the number of threads that one call uses: None, as many as the process has
-processors. They end with the call, so that the process may fork afterwards. Ctrl-C ends what
-takes long and raises KeyboardInterrupt; `out` is then undefined.
+move. `threads` is the number of threads that one call uses: None, one for each MiB, as many at
+most as the process has processors. They end with the call, so that the process may fork
+afterwards. Ctrl-C ends what takes long and raises KeyboardInterrupt; `out` is then undefined.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from . import _c
-from ._arrays import Array, Dims, row_major, take, type_bits, type_name
+from ._arrays import Array, Dims, native, row_major, take, type_bits, type_name
 from ._moves import Step, count_cpus, lower, move, physical_bytes
 from .errors import ArgumentError, Unsupported
 from .rearrange import compile_pattern
@@ -147,9 +147,7 @@ def cast(x: Any, dtype: Any, *, out: Any = None, threads: int | None = None) -> 
     array([  1,  -2, 127], dtype=int8)
     """
     name = type_name(dtype)
-    if isinstance(x, np.ndarray) and not x.dtype.isnative:
-        x = x.astype(x.dtype.newbyteorder("="))
-    return move([take(x)], [("convert", name)], out, threads, dtype=name)
+    return move([take(native(x))], [("convert", name)], out, threads, dtype=name)
 
 
 def concat(arrays: Sequence[Any], axis: int = 0, *, out: Any = None,
@@ -181,9 +179,7 @@ def digest(x: Any, *, threads: int | None = None) -> str:
     from .files import digest_of_source, is_source
     if is_source(x):
         return digest_of_source(x, threads)
-    if isinstance(x, np.ndarray) and not x.dtype.isnative:
-        x = x.astype(x.dtype.newbyteorder("="))
-    array = take(x)
+    array = take(native(x))
     return digest_of(array.text, array.address, threads)
 
 
