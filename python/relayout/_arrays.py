@@ -37,7 +37,7 @@ class Array(NamedTuple):
 @lru_cache(maxsize=None)
 def type_name(dtype: Any) -> str:
     """The library's name of a type: of one of NumPy, ml_dtypes or torch, or of its name."""
-    name = str(dtype).rpartition(".")[2] if _is_torch(type(dtype)) else dtype
+    name = str(dtype).rpartition(".")[2] if _is_a(dtype, "torch", "dtype") else dtype
     if not isinstance(name, str):
         kind = np.dtype(dtype)
         name = "s64" if kind.kind in "mM" else kind.name  # times move as their integers
@@ -92,18 +92,16 @@ def numpy_type(name: str) -> np.dtype[Any]:
     return kind
 
 
-def _is_torch(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "torch"
+def _is_a(x: Any, package: str, kind: str) -> bool:
+    """Tells if something is of a class of a package, which is not imported for that."""
+    module = sys.modules.get(package)
+    return module is not None and isinstance(x, getattr(module, kind))
 
 
-def _is_tensor(x: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, torch.Tensor)
-
-
-def _is_jax(x: Any) -> bool:
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(x, jax.Array)
+def native(x: Any) -> Any:
+    """An array of NumPy in the machine's byte order; others as they are."""
+    is_swapped = isinstance(x, np.ndarray) and not x.dtype.isnative
+    return x.astype(x.dtype.newbyteorder("=")) if is_swapped else x
 
 
 def row_major(rank: int) -> str:
@@ -119,7 +117,7 @@ def take(x: Any) -> Array:
         return _take_numpy(x, x)
     if isinstance(x, np.ma.MaskedArray):
         raise Unsupported("a masked array has a mask, which would be lost; give its data")
-    if not _is_jax(x) and not hasattr(x, "__array_interface__") and hasattr(x, "__dlpack__"):
+    if not _is_a(x, "jax", "Array") and not hasattr(x, "__array_interface__") and hasattr(x, "__dlpack__"):
         return _take_dlpack(x)
     return _take_numpy(np.asarray(x), x)
 
@@ -212,7 +210,7 @@ def _take_dlpack(x: Any) -> Array:
 def make(like: Array, dims: Sequence[int], dtype: str | None = None) -> Array:
     """A new C-contiguous array of the kind of `like`, and of its very type unless one is named."""
     dims = tuple(dims)
-    if _is_tensor(like.owner):
+    if _is_a(like.owner, "torch", "Tensor"):
         torch = sys.modules["torch"]
         kind = like.owner.dtype if dtype is None else getattr(torch, numpy_name(dtype), None)
         if kind is None:
@@ -223,7 +221,7 @@ def make(like: Array, dims: Sequence[int], dtype: str | None = None) -> Array:
     else:
         numpy_kind = numpy_type(dtype or like.dtype)
     array = np.empty(dims, numpy_kind)
-    return _take_numpy(array, _ForJax(array) if _is_jax(like.owner) else array)
+    return _take_numpy(array, _ForJax(array) if _is_a(like.owner, "jax", "Array") else array)
 
 
 class _ForJax(NamedTuple):

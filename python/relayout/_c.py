@@ -134,6 +134,7 @@ def _raise_failure(status: int) -> None:
 _Failure, _last_failure = __getattr__("Error"), __getattr__("error_last")
 Shape, shape_parse = __getattr__("Shape"), __getattr__("shape_parse")
 MAX_RANK = _number("RLO_MAX_RANK")
+errors.name_statuses(__getattr__("status_name"))
 
 
 # -------------------------------------------------------------------- helpers

@@ -15,13 +15,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import CancelledError
-
-__all__ = [
-    "ArgumentError", "BuildError", "Cancelled", "DataLoss", "DeviceError", "Error", "Exists",
-    "IOFailure", "InternalError", "NotFound", "OutOfMemory", "Overflow", "ParseError",
-    "RangeError", "Unsupported",
-]
-
+from typing import Callable
 
 class Error(Exception):
     """A call of the library failed.
@@ -46,79 +40,53 @@ class Error(Exception):
 class ArgumentError(Error, ValueError):
     """A value breaks the contract by itself: not a permutation, a tile of 0."""
 
-    status = "RLO_INVALID_ARGUMENT"
-
 
 class RangeError(Error, IndexError):
     """A value lies outside the object that it refers to."""
-
-    status = "RLO_OUT_OF_RANGE"
 
 
 class Overflow(Error, OverflowError):
     """A result does not fit 64 bits."""
 
-    status = "RLO_OVERFLOW"
-
 
 class Unsupported(Error, NotImplementedError):
     """Meaningful, but beyond a limit of this version or device."""
-
-    status = "RLO_UNSUPPORTED"
 
 
 class NotFound(Error, LookupError):
     """A platform, a device or a name does not exist."""
 
-    status = "RLO_NOT_FOUND"
-
 
 class Exists(Error, LookupError):
     """The thing to create exists already."""
-
-    status = "RLO_ALREADY_EXISTS"
 
 
 class OutOfMemory(Error, MemoryError):
     """Memory ran out, or a budget would be exceeded."""
 
-    status = "RLO_OUT_OF_MEMORY"
-
 
 class DeviceError(Error, RuntimeError):
     """An OpenCL call failed."""
-
-    status = "RLO_DEVICE"
 
 
 class BuildError(Error, RuntimeError):
     """A kernel did not compile."""
 
-    status = "RLO_BUILD_FAILED"
-
 
 class IOFailure(Error, OSError):
     """The system failed a file operation."""
-
-    status = "RLO_IO"
 
 
 class DataLoss(Error, OSError):
     """Data is truncated, or contradicts its header."""
 
-    status = "RLO_DATA_LOSS"
-
 
 class Cancelled(Error, CancelledError):
     """The work was cancelled."""
 
-    status = "RLO_CANCELLED"
-
 
 class ParseError(Error, ValueError):
     """A text does not follow its grammar."""
-
-    status = "RLO_PARSE"
 
     @property
     def position(self) -> int | None:
@@ -130,14 +98,17 @@ class ParseError(Error, ValueError):
 class InternalError(Error, RuntimeError):
     """A fault of relayout itself. Please report it."""
 
-    status = "RLO_INTERNAL"
-
 
 # By the number of the status, from 1 on.
 _BY_STATUS: tuple[type[Error], ...] = (
     ArgumentError, RangeError, Overflow, Unsupported, NotFound, Exists, OutOfMemory, DeviceError,
-    BuildError, IOFailure, DataLoss, Cancelled, ParseError, InternalError,
-)
+    BuildError, IOFailure, DataLoss, Cancelled, ParseError, InternalError)
+
+
+def name_statuses(name: Callable[[int], bytes]) -> None:
+    """Gives each class the name of its status."""
+    for number, kind in enumerate(_BY_STATUS, 1):
+        kind.status = name(number).decode()
 
 
 def of_status(status: int, message: str, cl_call: str, cl_code: int, build_log: str) -> Error:

@@ -12,14 +12,38 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 
 from . import _c
-from ._arrays import Array, Dims, numpy_type, take, type_name
+from ._arrays import Array, Dims, native, numpy_type, take, type_name
 from ._moves import Problem, Step, count_cpus, lower
 from .errors import ArgumentError
 from .ops import digest_of
 
 
-class Shape:
+class _Text:
+    """What a text is all of."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+class Shape(_Text):
     """An element type, dimensions and a layout, as one text.
+
+    Attributes:
+        text, dtype, dims, layout: of "f32[6,10]{1,0:T(2,4)}" all of it, "f32", (6, 10), and the
+            part in braces.
+        elements, slots: how many elements there are, and how many of them with padding.
+        bytes, physical_bytes: those of the elements, and those of the memory.
 
     >>> shape = Shape("float32[6,10]{1,0:T(2,4)}")
     >>> shape
@@ -33,55 +57,15 @@ class Shape:
     def __init__(self, text: str) -> None:
         self._shape = _c.parsed(str(text))
         self.text = _c.formatted(_c.shape_format, byref(self._shape))
-        self._extent = _c.ShapeExtent()
-        _c.shape_measure(byref(self._shape), byref(self._extent))
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"Shape({self.text!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shape) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-    @property
-    def dtype(self) -> str:
-        """The element type: "f32"."""
-        return self.text.partition("[")[0]
-
-    @property
-    def dims(self) -> Dims:
-        """The dimensions."""
-        return tuple(self._shape.dims[:self._shape.rank])
-
-    @property
-    def layout(self) -> Layout:
-        """The part in braces."""
-        return Layout("{" + (self.text.partition("{")[2] or "}"))
-
-    @property
-    def elements(self) -> int:
-        """How many elements there are."""
-        return int(self._extent.elements)
-
-    @property
-    def slots(self) -> int:
-        """Elements and padding together."""
-        return int(self._extent.slots)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of the elements."""
-        return int(self._extent.bytes)
-
-    @property
-    def physical_bytes(self) -> int:
-        """Bytes of the memory, padding included."""
-        return int(self._extent.physical_bytes)
+        self.dtype = self.text.partition("[")[0]
+        self.dims: Dims = tuple(self._shape.dims[:self._shape.rank])
+        self.layout = Layout("{" + (self.text.partition("{")[2] or "}"))
+        extent = _c.ShapeExtent()
+        _c.shape_measure(byref(self._shape), byref(extent))
+        self.elements: int = extent.elements
+        self.slots: int = extent.slots
+        self.bytes: int = extent.bytes
+        self.physical_bytes: int = extent.physical_bytes
 
     @property
     def physical_dims(self) -> Dims:
@@ -109,7 +93,7 @@ class Shape:
         return draw(self)
 
 
-class Layout:
+class Layout(_Text):
     """The order, padding and tiles of an array, of any type and dimensions that suit them.
 
     >>> Layout("{1,0:T(8,128)}").on("f32", (64, 100)).physical_bytes
@@ -120,18 +104,6 @@ class Layout:
         self.text = str(text)
         if not self.text.startswith("{"):
             raise ArgumentError(f"{self.text!r} is no layout such as {{1,0:T(8,128)}}")
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"Layout({self.text!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
 
     def on(self, dtype: Any, dims: Sequence[int]) -> Shape:
         """The shape of an array that has this layout."""
@@ -200,9 +172,7 @@ def relayout(x: Any, to: Any, *, perm: Sequence[int] | None = None,
     array([[0, 1, 2],
            [3, 4, 5]], dtype=uint8)
     """
-    if isinstance(x, np.ndarray) and not x.dtype.isnative:
-        x = x.astype(x.dtype.newbyteorder("="))
-    source = _taken(x)
+    source = _taken(native(x))
     result = LaidOut(end_of(source.dtype, source.dims, to, perm))
     _relayout(source, _taken(result), perm, threads)
     return result

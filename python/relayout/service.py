@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import math
 import time
 import weakref
 from ctypes import byref, c_bool
@@ -183,22 +184,24 @@ class Job:
             timeout: seconds, after which TimeoutError is raised and the job goes on.
             progress: show a bar by tqdm, where that is installed.
         """
-        limit = None if timeout is None else time.monotonic() + timeout
         bar = progress_bar(self.progress().bytes_total) if progress else None
+
+        def has_ended(milliseconds: int) -> bool:
+            ended = self._has_ended(milliseconds)
+            if bar is not None:
+                bar.update(self.progress().bytes_done - bar.n)
+            return ended
+
         try:
-            while not self._has_ended(_next_wait(limit)):
-                if bar is not None:
-                    bar.update(self.progress().bytes_done - bar.n)
-                if limit is not None and time.monotonic() >= limit:
-                    raise TimeoutError(f"the job has not ended within {timeout} seconds")
+            if not _wait(has_ended, timeout):
+                raise TimeoutError(f"the job has not ended within {timeout} seconds")
         except KeyboardInterrupt:
             self.cancel()
-            while not self._has_ended(100):
+            while not has_ended(100):
                 pass
             raise
         finally:
             if bar is not None:
-                bar.update(self.progress().bytes_done - bar.n)
                 bar.close()
         self.result()
 
@@ -227,10 +230,16 @@ class Job:
         return ended.value
 
 
-def _next_wait(limit: float | None) -> int:
-    """Milliseconds of the next wait: short ones, so that signals are seen."""
-    left = 0.1 if limit is None else min(0.1, max(0.0, limit - time.monotonic()))
-    return int(left * 1000)
+def _wait(has_ended: Callable[[int], bool], timeout: float | None) -> bool:
+    """Calls a function, which waits so many milliseconds, until it returns True or `timeout`
+    seconds are over. The waits are short, so that signals are seen."""
+    limit = math.inf if timeout is None else time.monotonic() + timeout
+    while True:
+        left = limit - time.monotonic()
+        if has_ended(int(1000 * min(0.1, max(0.0, left)))):
+            return True
+        if left <= 0:
+            return False
 
 
 def progress_bar(total: int) -> Any:
@@ -316,12 +325,11 @@ class Service:
 
     def drain(self, timeout: float | None = None) -> bool:
         """Waits until every job has ended, and tells if they have."""
-        limit = None if timeout is None else time.monotonic() + timeout
-        idle = c_bool()
-        while True:
-            _c.service_drain(self._handle, _next_wait(limit), byref(idle))
-            if idle.value or (limit is not None and time.monotonic() >= limit):
-                return idle.value
+        def is_idle(milliseconds: int) -> bool:
+            idle = c_bool()
+            _c.service_drain(self._handle, milliseconds, byref(idle))
+            return idle.value
+        return _wait(is_idle, timeout)
 
     async def _until_ended(self, job: Job) -> None:
         import asyncio
