@@ -53,7 +53,7 @@ def weights(inputs: Any, output: Any, *, recipe: Any, memory: int | str | None =
     plan = model.plan(0 if is_file else size_in_bytes(max_shard))
     files = [_c.SafetensorsFile.from_address(_c.safetensors_plan_file(plan, n))
              for n in range(_c.safetensors_plan_num_files(plan))]
-    targets = [folder if is_file else os.path.join(folder, file.name.decode()) for file in files]
+    targets = [folder if is_file else os.path.join(folder, each.name.decode()) for each in files]
     index = _c.safetensors_plan_index(plan)
     _check_targets(model, targets, None if is_file else os.path.join(folder, _SINGLE if index else _INDEX))
     is_new = not is_file and not os.path.isdir(folder)
@@ -61,10 +61,10 @@ def weights(inputs: Any, output: Any, *, recipe: Any, memory: int | str | None =
         os.mkdir(folder)
     parts: list[Part] = []
     try:
-        for file, target in zip(files, targets):
+        for written, target in zip(files, targets):
             parts.append(Part(target))
-            os.posix_fallocate(parts[-1].lock, 0, file.bytes)
-            os.pwrite(parts[-1].lock, _c.bytes_at(file.head, file.head_bytes), 0)
+            os.posix_fallocate(parts[-1].lock, 0, written.bytes)
+            os.pwrite(parts[-1].lock, _c.bytes_at(written.head, written.head_bytes), 0)
         service = Service(memory=budget - budget // 2, threads=threads, devices=devices, running=1)
         model.write(plan, parts, service, budget // 2 or _MOST_HELD_BYTES, progress)
         if index:

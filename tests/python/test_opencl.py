@@ -83,10 +83,13 @@ class OpenCl(unittest.TestCase):
         with self.assertRaises(self.rl.RangeError):
             plan.enqueue(self.queue, buffer, buffer)
 
-    def test_service_on_a_device(self):
+
+class Device(unittest.TestCase):
+    def test_service(self):
+        import relayout as rl
         a = np.random.rand(600, 700)
         out = np.empty((700, 600))
-        with self.rl.Service(devices=[0]) as service:
+        with rl.Service(devices=[0]) as service:
             service.submit(a, out, perm=(1, 0)).wait()
         np.testing.assert_array_equal(out, a.T)
 
