@@ -42,7 +42,8 @@ def main() -> int:
     structs = [getattr(_c, name) for name in names_used(r"_c\.([A-Z]\w+[a-z])\b")]
     assert len(structs) >= 12, structs
     source = "".join(f'#include "relayout/{header}.h"\n'
-                     for header in ("relayout", "dlpack", "service", "opencl", "digest"))
+                     for header in ("relayout", "dlpack", "service", "opencl", "digest",
+                                    "recipe", "safetensors"))
     source += "#include <stddef.h>\n" + "".join(map(assertions, structs))
     source += CHECK % ("RLO_MAX_RANK", _c.MAX_RANK, "RLO_MAX_RANK")
     run = subprocess.run([*compiler, "-std=c11", "-fsyntax-only", "-I", include, "-x", "c", "-"],
