@@ -3,10 +3,9 @@
 """Installs a wheel into an empty environment, without a network, and runs the examples of a
 page there, without OpenCL.
 
-    check_wheel.py WHEEL NEEDS PAGE [PYTHON...]
+    check_wheel.py WHEEL NEEDS PAGE
 
-NEEDS is a folder that has the wheel of NumPy. PYTHON is the command of another machine's
-interpreter, by an emulator, which has no environments: for it the wheels are unpacked.
+NEEDS is a folder that has the wheel of NumPy.
 """
 
 import os
@@ -15,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import venv
-import zipfile
 
 # Runs in the new environment.
 TRY = r"""
@@ -40,8 +38,7 @@ with open("/proc/self/maps") as maps:
 
 
 def main():
-    wheel, needs, page = (os.path.abspath(path) for path in sys.argv[1:4])
-    other = sys.argv[4:]
+    wheel, needs, page = (os.path.abspath(path) for path in sys.argv[1:])
     if not re.search(r"-py3-none-manylinux_\d+_\d+_\w+\.whl$", wheel):
         sys.exit("%s is for no manylinux" % wheel)
     with tempfile.TemporaryDirectory() as folder:
@@ -49,18 +46,12 @@ def main():
         environment = {"PATH": os.environ["PATH"], "HOME": folder,
                        "PYTHONDONTWRITEBYTECODE": "1",
                        "RELAYOUT_OPENCL_LIBRARY": "libnone.so"}
-        if other:
-            environment["PYTHONPATH"] = folder
-            for path in [wheel] + [os.path.join(needs, name) for name in os.listdir(needs)]:
-                with zipfile.ZipFile(path) as packed:
-                    packed.extractall(folder)
-        else:
-            venv.create(folder, with_pip=True)
-            other = [os.path.join(folder, "bin", "python")]
-            subprocess.run(other + ["-m", "pip", "-q", "install", "--no-index", "--find-links",
-                                    needs, wheel], env=environment, cwd=folder, check=True)
-        subprocess.run(other + ["-c", TRY, page, os.path.realpath(folder)], env=environment,
-                       cwd=folder, check=True)
+        venv.create(folder, with_pip=True)
+        python = os.path.join(folder, "bin", "python")
+        for command in (["-m", "pip", "-q", "install", "--no-index",
+                         "--find-links", needs, wheel],
+                        ["-c", TRY, page, os.path.realpath(folder)]):
+            subprocess.run([python] + command, env=environment, cwd=folder, check=True)
 
 
 if __name__ == "__main__":
