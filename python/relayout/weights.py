@@ -129,10 +129,8 @@ class _Model:
     def plan(self, shard: int) -> _c.Handle:
         """Which file has which results, where, and the headers."""
         for result in self.results:
-            first = self.members[c_int64.from_address(result.members).value]
-            mark = (first.made_by or b"") + (result.made_by or b"")
-            if mark:
-                self.texts[_KEY + result.name] = mark
+            if result.made_by:
+                self.texts[_KEY + result.name] = result.made_by
         count = len(self.results)
         texts = (_c.SafetensorsText * len(self.texts))(*self.texts.items())
         options = _c.SafetensorsPlanOptions(shard_bytes=shard, metadata=addressof(texts),
