@@ -367,7 +367,7 @@ static uint32_t find_pointers(const rlo__launch_operands *operands) {
   const rlo__operand *all[] = {operands->src, operands->dst, operands->indices};
   uint32_t pointers = 0;
   for (uint32_t n = 0; n < sizeof all / sizeof all[0]; ++n) {
-    pointers |= (uint32_t)(all[n]->set_pointer != NULL) << n;
+    pointers |= (uint32_t)(all[n] != NULL && all[n]->set_pointer != NULL) << n;
   }
   return pointers;
 }
