@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/opencl.h"
@@ -21,6 +22,7 @@ typedef struct cache_request {
   rlo__common_options common;
   /* NULL if not given. */
   const char *suite_path;
+  const char *into;
   /* The pairs of warm. */
   rlo__pair_suite suite;
 } cache_request;
@@ -172,9 +174,20 @@ static int read_pairs(cache_request *request) {
 static int warm(cache_request *request) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
   RLO__EXIT_TRY(read_pairs(request));
+  if (request->into != NULL && setenv("RELAYOUT_CACHE_DIR", request->into, 1) != 0) {
+    return rlo__fail("no memory for the name of the folder");
+  }
   RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
-  return info.is_usable ? rlo__pair_suite_run(&request->suite)
-                        : rlo__fail("compiled programs are not stored: %s", info.reason);
+  if (!info.is_usable) {
+    return rlo__fail("compiled programs are not stored: %s", info.reason);
+  }
+  RLO__EXIT_TRY(rlo__pair_suite_run(&request->suite));
+  RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
+  return request->into == NULL || info.num_entries > 0
+             ? RLO__EXIT_OK
+             : rlo__fail(
+                   "%s holds no program: it and the folder that it is in can be made, no more",
+                   request->into);
 }
 
 /* ------------------------------------------------------------------ command */
@@ -182,6 +195,7 @@ static int warm(cache_request *request) {
 static const rlo__option options[] = {RLO__OPTION_COMMON("help", HELP),
                                       RLO__OPTION_COMMON("json", JSON),
                                       RLO__OPTION("suite", TEXT, cache_request, suite_path),
+                                      RLO__OPTION("into", TEXT, cache_request, into),
                                       RLO__OPTION_COMMON("device", DEVICE),
                                       RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
                                       {0}};
@@ -197,8 +211,10 @@ static int run(int argc, char **argv) {
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_cache, argc, argv, &request, &request.common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 1, "show, clear or warm"));
   RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, argv[optind], words, &word));
-  if (word != WARM && (request.suite_path != NULL || request.common.is_device_given)) {
-    return rlo__fail_usage(argv[0], "--suite and --device are of warm, not of %s", argv[optind]);
+  if (word != WARM &&
+      (request.suite_path != NULL || request.into != NULL || request.common.is_device_given)) {
+    return rlo__fail_usage(argv[0], "--suite, --into and --device are of warm, not of %s",
+                           argv[optind]);
   }
   if (word != WARM) {
     return show(word == CLEAR, request.common.is_json);
@@ -240,6 +256,7 @@ const rlo__command rlo__cmd_cache = {
         "                Without it 12 pairs of matrices and images of 1, 2 "
         "and 4\n"
         "                bytes to an element\n"
+        "  --into DIR    store them in this folder instead, for a package\n"
         "  --device D    a device of `relayout devices`, by its number or a "
         "part\n"
         "                of its name; the default device without it\n"

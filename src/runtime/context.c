@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/context.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
@@ -56,6 +58,15 @@ static rlo_status read_options(const rlo_context_options *options,
   if (read.cache_dir != NULL && read.cache_dir[0] != '\0' && read.cache_dir[0] != '/') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the cache directory \"%s\" is not an absolute path",
                     read.cache_dir);
+  }
+  for (const char *at = read.shared_cache_dirs; at != NULL && *at != '\0';) {
+    const size_t length = strcspn(at, ":");
+    if (*at != '/' || length >= PATH_MAX) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the shared cache directory \"%.*s\" is not an absolute path",
+                      (int)rlo__min((int64_t)length, 256), at);
+    }
+    at += length + (at[length] == ':');
   }
   *out_options = read;
   return RLO_OK;
@@ -204,8 +215,8 @@ rlo_status rlo_context_create(cl_context context, cl_device_id device,
     int64_t memory_bytes = made->device_info.global_memory_bytes;
     made->memory_budget_bytes = memory_bytes - memory_bytes / 4;
   }
-  RLO_TRY_GOTO(rlo__disk_cache_create(read.cache_dir, read.cache_limit_bytes, geteuid(), &made->log,
-                                      &made->disk));
+  RLO_TRY_GOTO(rlo__disk_cache_create(read.cache_dir, read.shared_cache_dirs,
+                                      read.cache_limit_bytes, geteuid(), &made->log, &made->disk));
   RLO_TRY_GOTO(rlo__worker_create(&made->worker));
   const rlo__program_builder builder = {
       .context = context, .device = device, .log = &made->log, .disk = made->disk};

@@ -2,6 +2,7 @@
 #include "runtime/disk_cache.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,8 @@ rlo_status rlo__cache_entry_decode(const rlo__cache_key *key, const uint8_t *dat
 struct rlo__disk_cache {
   /** NULL: off. */
   char *path;
+  /** Between colons; NULL: none. */
+  char *shared;
   int64_t limit_bytes;
   uid_t owner;
   const rlo__log_sink *log;
@@ -138,8 +141,29 @@ static rlo_status choose_path(const char *path, char **out_path) {
   return *out_path == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
 }
 
-rlo_status rlo__disk_cache_create(const char *path, int64_t limit_bytes, uid_t owner,
-                                  const rlo__log_sink *log, rlo__disk_cache **out_cache) {
+/** Copies the paths of shared directories, or the default ones for NULL: none where the
+ *  cache is off. */
+static rlo_status choose_shared(const char *path, const char *shared, char **out_shared) {
+  if (shared != NULL || (path != NULL && path[0] == '\0')) {
+    return choose_path(shared != NULL ? shared : "", out_shared);
+  }
+  const char *base = getenv("XDG_DATA_DIRS");
+  base = base == NULL || base[0] == '\0' ? "/usr/local/share:/usr/share" : base;
+  rlo__str paths = rlo__str_growing();
+  for (const char *end; *base != '\0'; base = end + (*end == ':')) {
+    end = base + strcspn(base, ":");
+    /* As above. */
+    if (*base == '/') {
+      rlo__str_append_bytes(&paths, base, (size_t)(end - base));
+      rlo__str_append(&paths, "/relayout/programs:");
+    }
+  }
+  return rlo__str_take(&paths, out_shared);
+}
+
+rlo_status rlo__disk_cache_create(const char *path, const char *shared, int64_t limit_bytes,
+                                  uid_t owner, const rlo__log_sink *log,
+                                  rlo__disk_cache **out_cache) {
   *out_cache = NULL;
   rlo__disk_cache *cache = rlo__alloc(sizeof *cache);
   if (cache == NULL) {
@@ -147,6 +171,9 @@ rlo_status rlo__disk_cache_create(const char *path, int64_t limit_bytes, uid_t o
   }
   *cache = (rlo__disk_cache){.limit_bytes = limit_bytes, .owner = owner, .log = log};
   rlo_status status = choose_path(path, &cache->path);
+  if (status == RLO_OK) {
+    status = choose_shared(path, shared, &cache->shared);
+  }
   if (status != RLO_OK) {
     rlo__disk_cache_destroy(cache);
     return status;
@@ -158,12 +185,13 @@ rlo_status rlo__disk_cache_create(const char *path, int64_t limit_bytes, uid_t o
 void rlo__disk_cache_destroy(rlo__disk_cache *cache) {
   if (cache != NULL) {
     rlo__free(cache->path);
+    rlo__free(cache->shared);
     rlo__free(cache);
   }
 }
 
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache) {
-  return cache != NULL && cache->path != NULL;
+  return cache != NULL && (cache->path != NULL || cache->shared != NULL);
 }
 
 void rlo__disk_cache_get_stats(const rlo__disk_cache *cache, rlo_context_stats *stats) {
@@ -212,37 +240,83 @@ static void remove_entry(rlo__disk_cache *cache, const rlo__directory *directory
   }
 }
 
-bool rlo__disk_cache_load(rlo__disk_cache *cache, const rlo__cache_key *key,
-                          rlo__disk_cache_found *out_found) {
-  *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
-  rlo__directory directory;
-  if (!open_directory(cache, false, &directory)) {
-    count(&cache->num_misses);
-    return false;
-  }
+static rlo_status read_entry(const rlo__directory *directory, const rlo__cache_key *key,
+                             rlo__disk_cache_found *out_found) {
   char *data = NULL;
   size_t bytes = 0;
   rlo_status status =
-      rlo__directory_read(&directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
+      rlo__directory_read(directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
   if (status == RLO_OK) {
     status = rlo__cache_entry_decode(key, (const uint8_t *)data, bytes, &out_found->payload,
                                      &out_found->payload_bytes);
   }
-  if (status == RLO_OK) {
-    out_found->data = (uint8_t *)data;
-    rlo__directory_touch(&directory, key->name);
-    count(&cache->num_hits);
-  } else {
+  if (status != RLO_OK) {
     rlo__free(data);
+    return status;
+  }
+  out_found->data = (uint8_t *)data;
+  return RLO_OK;
+}
+
+static bool load_own(rlo__disk_cache *cache, const rlo__cache_key *key,
+                     rlo__disk_cache_found *out_found) {
+  rlo__directory directory;
+  if (!open_directory(cache, false, &directory)) {
+    return false;
+  }
+  const rlo_status status = read_entry(&directory, key, out_found);
+  if (status == RLO_OK) {
+    rlo__directory_touch(&directory, key->name);
+  } else if (status != RLO_NOT_FOUND && status != RLO_OUT_OF_MEMORY && status != RLO_IO) {
     /* An entry that is missing or cannot be read just now is not at fault. */
-    if (status == RLO_NOT_FOUND || status == RLO_OUT_OF_MEMORY || status == RLO_IO) {
-      count(&cache->num_misses);
-    } else {
-      remove_entry(cache, &directory, key, rlo_error_last()->message);
-    }
+    remove_entry(cache, &directory, key, rlo_error_last()->message);
   }
   rlo__directory_close(&directory);
   return status == RLO_OK;
+}
+
+/** Looks into a directory of a user. */
+static rlo_status load_of(const char *path, uid_t owner, const rlo__cache_key *key,
+                          rlo__disk_cache_found *out_found) {
+  rlo__directory directory;
+  RLO_TRY(rlo__directory_open(path, owner, false, &directory));
+  const rlo_status status = read_entry(&directory, key, out_found);
+  rlo__directory_close(&directory);
+  return status;
+}
+
+static bool load_shared(rlo__disk_cache *cache, const rlo__cache_key *key,
+                        rlo__disk_cache_found *out_found) {
+  rlo_status status = RLO_NOT_FOUND;
+  char path[PATH_MAX];
+  for (const char *at = cache->shared; at != NULL && *at != '\0' && status != RLO_OK;) {
+    const size_t length = strcspn(at, ":");
+    (void)snprintf(path, sizeof path, "%.*s", (int)length, at);
+    at += length + (at[length] == ':');
+    status = load_of(path, 0, key, out_found);
+    if (status == RLO_UNSUPPORTED && cache->owner != 0) {
+      status = load_of(path, cache->owner, key, out_found);
+    }
+    if (status != RLO_OK && status != RLO_NOT_FOUND) {
+      count(&cache->num_rejects);
+      rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of %s is not used: %s", key->name, path,
+               rlo_error_last()->message);
+    }
+  }
+  return status == RLO_OK;
+}
+
+bool rlo__disk_cache_load(rlo__disk_cache *cache, const rlo__cache_key *key,
+                          rlo__disk_cache_found *out_found) {
+  *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
+  const int_fast64_t rejects = atomic_load(&cache->num_rejects);
+  const bool is_found = load_own(cache, key, out_found) || load_shared(cache, key, out_found);
+  if (is_found) {
+    count(&cache->num_hits);
+  } else if (atomic_load(&cache->num_rejects) == rejects) {
+    count(&cache->num_misses);
+  }
+  return is_found;
 }
 
 void rlo__disk_cache_reject(rlo__disk_cache *cache, const rlo__cache_key *key, const char *why) {

@@ -149,6 +149,23 @@ class Convert(CliCase):
         after = json.loads(self.ok("cache", "show", "--json", env=environment))
         self.assertEqual(after, held)
 
+    def test_a_package_has_the_program(self):
+        self.write("suite", b"f32[35,51] f32[35,51]{0,1}\n")
+        warm = ["cache", "warm", "--suite", "suite", "--json"]
+        share = self.path("share")
+        os.mkdir(share)
+        self.ok(*warm, "--into", share + "/relayout/programs",
+                env={"RELAYOUT_CACHE_DIR": self.path("none")})
+        done = json.loads(self.ok(*warm, env={"RELAYOUT_CACHE_DIR": self.path("cache"),
+                                              "XDG_DATA_DIRS": "/nowhere:" + share}))
+        self.assertEqual([(p["programs_compiled"], p["programs_found"])
+                          for p in done["pairs"]], [(0, 1)])
+        self.assertFalse(os.path.exists(self.path("none")))
+        self.fails(2, "of warm", "cache", "show", "--into", share)
+        result = self.run_command(*warm, "--into", share + "/a/b/c")
+        self.assertEqual(result.code, 1)
+        self.assertIn("holds no program", result.err)
+
     def test_the_second_time_finds_the_program_on_disk(self):
         environment = {"RELAYOUT_CACHE_DIR": self.path("cache")}
         arguments = ["convert", "in.npy", "out.npy", "--to", "{0,1}",

@@ -169,6 +169,24 @@ RLO_TEST(test_program_disk__serves_the_next_process) {
   ck_assert_int_ge(other.programs_built, 1);
 }
 
+/* Nothing is compiled, and nothing written. */
+RLO_TEST(test_program_disk__serves_who_has_the_package) {
+  const rlo_context_stats first = run_once(copy_text);
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  options.cache_dir = "";
+  options.shared_cache_dirs = cache_dir;
+  rlo_context *context = NULL;
+  expect_ok(rlo_context_create_default(-1, &options, &context));
+  ck_assert(run_relayout(context, copy_text, true));
+  const rlo_context_stats stats = test_context_stats(context);
+  ck_assert_int_eq(stats.programs_built, 0);
+  ck_assert_int_eq(stats.disk_hits, first.disk_writes);
+  ck_assert_int_eq(stats.disk_writes, 0);
+  rlo_context_release(context);
+  options.shared_cache_dirs = "/usr/share:here";
+  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_INVALID_ARGUMENT);
+}
+
 RLO_TEST(test_program_disk__is_not_used_where_nobody_wants_it) {
   rlo_context *context = open_context("");
   ck_assert_ptr_nonnull(context);

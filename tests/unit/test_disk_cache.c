@@ -39,7 +39,7 @@ static const rlo__log_sink sink = {write_down, NULL, RLO__LOG_DEBUG};
 static void open_cache(int64_t limit_bytes) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  expect_ok(rlo__disk_cache_create(folder_path, limit_bytes, geteuid(), &sink, &cache));
+  expect_ok(rlo__disk_cache_create(folder_path, "", limit_bytes, geteuid(), &sink, &cache));
 }
 
 static int64_t allocations_before;
@@ -149,7 +149,7 @@ RLO_TEST(test_disk_cache__keeps_what_it_is_given) {
 RLO_TEST(test_disk_cache__is_off_without_a_folder) {
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  expect_ok(rlo__disk_cache_create("", LIMIT, geteuid(), &sink, &cache));
+  expect_ok(rlo__disk_cache_create("", NULL, LIMIT, geteuid(), &sink, &cache));
   ck_assert(!rlo__disk_cache_is_on(cache));
   store_word("one", 100);
   ck_assert(!has_word("one"));
@@ -175,7 +175,7 @@ RLO_TEST(test_disk_cache__is_in_the_home_by_default) {
   /* .cache is made as well. */
   rlo__disk_cache_destroy(cache);
   cache = NULL;
-  expect_ok(rlo__disk_cache_create(NULL, LIMIT, geteuid(), &sink, &cache));
+  expect_ok(rlo__disk_cache_create(NULL, NULL, LIMIT, geteuid(), &sink, &cache));
   store_word("one", 100);
   ck_assert(has_word("one"));
   ck_assert_uint_eq(mode_of(expected), 0700);
@@ -289,7 +289,7 @@ RLO_TEST(test_disk_cache__uses_no_folder_that_others_can_write_to) {
 RLO_TEST(test_disk_cache__uses_no_folder_of_somebody_else) {
   store_word("one", 10);
   rlo__disk_cache_destroy(cache);
-  expect_ok(rlo__disk_cache_create(folder_path, LIMIT, geteuid() + 1, &sink, &cache));
+  expect_ok(rlo__disk_cache_create(folder_path, "", LIMIT, geteuid() + 1, &sink, &cache));
   check_refusal("belongs to user");
   if (geteuid() == 0) {
     ck_assert_int_eq(chown(folder_path, 12345, 12345), 0);
@@ -317,6 +317,65 @@ RLO_TEST(test_disk_cache__uses_no_link_and_no_file_for_a_folder) {
   close(fd);
   open_cache(LIMIT);
   check_refusal("not a directory");
+}
+
+/* Opens a cache of an own folder that is empty, beside those of others. */
+static void open_shared(const char *own, const char *shared) {
+  rlo__disk_cache_destroy(cache);
+  cache = NULL;
+  expect_ok(rlo__disk_cache_create(own, shared, LIMIT, geteuid(), &sink, &cache));
+}
+
+RLO_TEST(test_disk_cache__reads_what_came_with_a_package) {
+  char own[128];
+  char list[512];
+  char path[256];
+  snprintf(own, sizeof own, "%.100s/own", home);
+  snprintf(list, sizeof list, "%s/missing:%s", home, folder_path);
+  path_of("one", path);
+  store_word("one", 10);
+  ck_assert_int_eq(chmod(folder_path, 0755) + chmod(path, 0644), 0);
+  open_shared(own, list);
+  ck_assert(has_word("one"));
+  ck_assert(!has_word("two"));
+  store_word("two", 10);
+  ck_assert(has_word("two"));
+  ck_assert_uint_eq(count_files(), 1); /* the other one is in the own folder */
+  ck_assert_int_eq(stats_now().disk_hits, 2);
+  ck_assert_int_eq(stats_now().disk_misses, 1);
+  ck_assert_str_eq(last_line, "");
+  /* Without an own folder nothing is written. */
+  open_shared("", folder_path);
+  ck_assert(rlo__disk_cache_is_on(cache) && !rlo__disk_cache_is_usable(cache));
+  ck_assert(has_word("one"));
+  /* What is at fault stays: it is not this user's to delete. */
+  damage(path, -1, 3);
+  ck_assert(!has_word("one"));
+  ck_assert_ptr_nonnull(strstr(last_line, "is not used"));
+  ck_assert_int_eq(access(path, F_OK), 0);
+  ck_assert_int_eq(stats_now().disk_rejects, 1);
+  store_word("one", 10);
+  ck_assert(!has_word("one"));
+}
+
+RLO_TEST(test_disk_cache__reads_no_shared_folder_that_others_can_write_to) {
+  char path[256];
+  path_of("one", path);
+  store_word("one", 10);
+  open_shared("", folder_path);
+  ck_assert(has_word("one"));
+  ck_assert_int_eq(chmod(path, 0664), 0);
+  ck_assert(!has_word("one"));
+  ck_assert_int_eq(chmod(path, 0644) + chmod(folder_path, 0775), 0);
+  ck_assert(!has_word("one"));
+  ck_assert_ptr_nonnull(strstr(last_line, "can be written to by others"));
+  ck_assert_int_eq(chmod(folder_path, 0755), 0);
+  ck_assert(has_word("one"));
+  if (geteuid() == 0) {
+    ck_assert_int_eq(chown(path, 12345, 12345), 0);
+    ck_assert(!has_word("one"));
+    ck_assert_ptr_nonnull(strstr(last_line, "belongs to user 12345"));
+  }
 }
 
 /* --------------------------------------------------------- failing to write */
@@ -350,7 +409,7 @@ RLO_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld", (long)getpid());
     rlo__disk_cache_destroy(cache);
-    expect_ok(rlo__disk_cache_create(path, LIMIT, geteuid(), &sink, &cache));
+    expect_ok(rlo__disk_cache_create(path, "", LIMIT, geteuid(), &sink, &cache));
   } else {
     ck_assert_int_eq(mkdir(folder_path, 0500), 0);
   }
