@@ -98,7 +98,7 @@ typedef struct rlo__host_kernels {
 } rlo__host_kernels;
 
 /** The best kernels of an x86-64 processor with vectors of at most so many
- *  bytes; NULL on other processors. */
+ *  bytes; NULL on other processors, and on those without SSSE3. */
 const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes);
 
 /** The best kernels for this processor, of at most the threshold

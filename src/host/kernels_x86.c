@@ -23,15 +23,19 @@
 
 /* ----------------------------------------------------------------- 16 bytes */
 
-#define ISA sse2
-#define TARGET
-#define VECTOR                __m128i
-#define LANES                 1
-#define LOAD(src, rows, step) _mm_loadu_si128(FROM((src) + (rows)[0]))
-#define STORE(p, v)           _mm_storeu_si128(AT(p), v)
-#define STREAM(p, v)          _mm_stream_si128(AT(p), v)
-#define LOW(a, b)             UNPACK(_mm_unpacklo_epi)(a, b)
-#define HIGH(a, b)            UNPACK(_mm_unpackhi_epi)(a, b)
+#define ISA                     ssse3
+#define TARGET                  __attribute__((target("ssse3")))
+#define VECTOR                  __m128i
+#define LANES                   1
+#define LOAD(src, rows, step)   _mm_loadu_si128(FROM((src) + (rows)[0]))
+#define STORE(p, v)             _mm_storeu_si128(AT(p), v)
+#define STREAM(p, v)            _mm_stream_si128(AT(p), v)
+#define LOW(a, b)               UNPACK(_mm_unpacklo_epi)(a, b)
+#define HIGH(a, b)              UNPACK(_mm_unpackhi_epi)(a, b)
+#define SHUFFLE(v, mask)        _mm_shuffle_epi8(v, _mm_loadu_si128(FROM(mask)))
+#define OR(a, b)                _mm_or_si128(a, b)
+#define LOAD_ROW(p)             _mm_loadu_si128(FROM(p))
+#define STORE_LANES(p, v, step) STORE(p, v)
 #include "host/kernels_body.h"
 
 /* ----------------------------------------------------------------- 32 bytes */
@@ -47,6 +51,13 @@
 #define STREAM(p, v) _mm256_stream_si256(AT(p), v)
 #define LOW(a, b)    UNPACK(_mm256_unpacklo_epi)(a, b)
 #define HIGH(a, b)   UNPACK(_mm256_unpackhi_epi)(a, b)
+#define SHUFFLE(v, mask) \
+  _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_loadu_si128(FROM(mask))))
+#define OR(a, b)    _mm256_or_si256(a, b)
+#define LOAD_ROW(p) _mm256_loadu_si256(FROM(p))
+#define STORE_LANES(p, v, step)                       \
+  _mm_storeu_si128(AT(p), _mm256_castsi256_si128(v)); \
+  _mm_storeu_si128(AT((p) + (step)), _mm256_extracti128_si256(v, 1))
 #include "host/kernels_body.h"
 
 #define ROWS   rlo__host_rows_avx2
@@ -66,10 +77,20 @@
                  step, 1),                                                                    \
             src, rows, step, 2),                                                              \
        src, rows, step, 3)
-#define STORE(p, v)  _mm512_storeu_si512(AT(p), v)
-#define STREAM(p, v) _mm512_stream_si512(AT(p), v)
-#define LOW(a, b)    UNPACK(_mm512_unpacklo_epi)(a, b)
-#define HIGH(a, b)   UNPACK(_mm512_unpackhi_epi)(a, b)
+#define STORE(p, v)      _mm512_storeu_si512(AT(p), v)
+#define STREAM(p, v)     _mm512_stream_si512(AT(p), v)
+#define LOW(a, b)        UNPACK(_mm512_unpacklo_epi)(a, b)
+#define HIGH(a, b)       UNPACK(_mm512_unpackhi_epi)(a, b)
+#define SHUFFLE(v, mask) _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(_mm_loadu_si128(FROM(mask))))
+#define OR(a, b)         _mm512_or_si512(a, b)
+#define LOAD_ROW(p)      _mm512_loadu_si512(FROM(p))
+#define STORE_LANE(p, v, step, q) \
+  _mm_storeu_si128(AT((p) + (q) * (step)), _mm512_extracti32x4_epi32(v, q))
+#define STORE_LANES(p, v, step) \
+  STORE_LANE(p, v, step, 0);    \
+  STORE_LANE(p, v, step, 1);    \
+  STORE_LANE(p, v, step, 2);    \
+  STORE_LANE(p, v, step, 3)
 #include "host/kernels_body.h"
 
 /* ------------------------------------------------------------------- copies */
@@ -93,7 +114,7 @@ static size_t head_of(const uint8_t *dst, size_t bytes) {
 
 #define COPY_16(p, q) _mm_stream_si128(AT(p), _mm_loadu_si128(FROM(q)))
 #define COPY_32(p, q) _mm256_stream_si256(AT(p), _mm256_loadu_si256(FROM(q)))
-#define COPY_LINE_SSE2(p, q)   \
+#define COPY_LINE_SSSE3(p, q)  \
   COPY_16(p, q);               \
   COPY_16((p) + 16, (q) + 16); \
   COPY_16((p) + 32, (q) + 32); \
@@ -103,7 +124,7 @@ static size_t head_of(const uint8_t *dst, size_t bytes) {
   COPY_32((p) + 32, (q) + 32)
 #define COPY_LINE_AVX512(p, q) _mm512_stream_si512(AT(p), _mm512_loadu_si512(FROM(q)))
 
-DEFINE_COPY(sse2, , COPY_LINE_SSE2)
+DEFINE_COPY(ssse3, , COPY_LINE_SSSE3)
 DEFINE_COPY(avx2, __attribute__((target("avx2"))), COPY_LINE_AVX2)
 DEFINE_COPY(avx512, __attribute__((target("avx512f"))), COPY_LINE_AVX512)
 
@@ -120,7 +141,7 @@ DEFINE_COPY(avx512, __attribute__((target("avx512f"))), COPY_LINE_AVX512)
     }                                                                                   \
   }
 
-DEFINE_GRAINS(sse2, , COPY_LINE_SSE2)
+DEFINE_GRAINS(ssse3, , COPY_LINE_SSSE3)
 DEFINE_GRAINS(avx2, __attribute__((target("avx2"))), COPY_LINE_AVX2)
 DEFINE_GRAINS(avx512, __attribute__((target("avx512f"))), COPY_LINE_AVX512)
 
@@ -128,81 +149,22 @@ static void fence(void) {
   _mm_sfence();
 }
 
-/* ------------------------------------------------------------------ streams */
-
-/* The bytes that the masks choose of each of `count` vectors. */
-__attribute__((target("ssse3"))) static inline __attribute__((always_inline)) __m128i choose(
-    const __m128i *in, int64_t count, const uint8_t *masks) {
-  __m128i out = _mm_setzero_si128();
-#pragma GCC unroll 4
-  for (int64_t u = 0; u < count; ++u) {
-    const __m128i mask = _mm_loadu_si128(FROM(masks + u * 16));
-    out = _mm_or_si128(out, _mm_shuffle_epi8(in[u], mask));
-  }
-  return out;
-}
-
-/* Vectors `near` bytes apart, or those of streams, become vectors of the other
- * kind. */
-__attribute__((target("ssse3"))) static inline __attribute__((always_inline)) void move_streams(
-    uint8_t *dst, const uint8_t *src, const int64_t *streams, int64_t num_streams, int64_t steps,
-    const uint8_t *masks, bool is_split) {
-  for (int64_t step = 0; step < steps; ++step) {
-    const int64_t far = step * 16;
-    const int64_t near = far * num_streams;
-    __m128i in[RLO__HOST_MAX_STREAMS];
-#pragma GCC unroll 4
-    for (int64_t u = 0; u < num_streams; ++u) {
-      in[u] = _mm_loadu_si128(FROM(src + (is_split ? near + u * 16 : far + streams[u])));
-    }
-#pragma GCC unroll 4
-    for (int64_t v = 0; v < num_streams; ++v) {
-      _mm_storeu_si128(AT(dst + (is_split ? far + streams[v] : near + v * 16)),
-                       choose(in, num_streams, masks + v * num_streams * 16));
-    }
-  }
-}
-
-/* Loops of a constant length for the usual numbers of streams. */
-#define DEFINE_STREAMS(name, is_split)                                                           \
-  __attribute__((target("ssse3"))) static void name(uint8_t *dst, const uint8_t *src,            \
-                                                    const int64_t *streams, int64_t num_streams, \
-                                                    int64_t steps, const uint8_t *masks) {       \
-    switch (num_streams) {                                                                       \
-      case 2:                                                                                    \
-        move_streams(dst, src, streams, 2, steps, masks, is_split);                              \
-        break;                                                                                   \
-      case 3:                                                                                    \
-        move_streams(dst, src, streams, 3, steps, masks, is_split);                              \
-        break;                                                                                   \
-      case 4:                                                                                    \
-        move_streams(dst, src, streams, 4, steps, masks, is_split);                              \
-        break;                                                                                   \
-      default:                                                                                   \
-        move_streams(dst, src, streams, num_streams, steps, masks, is_split);                    \
-    }                                                                                            \
-  }
-
-DEFINE_STREAMS(split, true)
-DEFINE_STREAMS(join, false)
-
 /* ------------------------------------------------------------------- tables */
 
 #define GROUPS(kind, isa) \
   { kind##_##isa##_1, kind##_##isa##_2, kind##_##isa##_4, kind##_##isa##_8, kind##_##isa##_16 }
-#define KERNELS(isa, bytes, split_or_null, join_or_null, rows)                        \
-  {                                                                                   \
-    .vector_bytes = bytes, .line_rows = GROUPS(line_rows, isa),                       \
-    .line_rows_past_caches = GROUPS(line_rows_past_caches, isa),                      \
-    .few_rows = GROUPS(few_rows, sse2), .copy_past_caches = copy_##isa,               \
-    .grains_past_caches = grains_##isa, .split = split_or_null, .join = join_or_null, \
-    .cast_rows = rows, .fence = fence                                                 \
+#define KERNELS(isa, bytes, rows)                                                 \
+  {                                                                               \
+    .vector_bytes = bytes, .line_rows = GROUPS(line_rows, isa),                   \
+    .line_rows_past_caches = GROUPS(line_rows_past_caches, isa),                  \
+    .few_rows = GROUPS(few_rows, ssse3), .copy_past_caches = copy_##isa,          \
+    .grains_past_caches = grains_##isa, .split = split_##isa, .join = join_##isa, \
+    .cast_rows = rows, .fence = fence                                             \
   }
 
-static const rlo__host_kernels sse2 = KERNELS(sse2, 16, NULL, NULL, rlo__host_rows_portable);
-static const rlo__host_kernels ssse3 = KERNELS(sse2, 16, split, join, rlo__host_rows_portable);
-static const rlo__host_kernels avx2 = KERNELS(avx2, 32, split, join, rlo__host_rows_avx2);
-static const rlo__host_kernels avx512 = KERNELS(avx512, 64, split, join, rlo__host_rows_avx2);
+static const rlo__host_kernels ssse3 = KERNELS(ssse3, 16, rlo__host_rows_portable);
+static const rlo__host_kernels avx2 = KERNELS(avx2, 32, rlo__host_rows_avx2);
+static const rlo__host_kernels avx512 = KERNELS(avx512, 64, rlo__host_rows_avx2);
 
 const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes) {
   if (max_vector_bytes >= 64 && __builtin_cpu_supports("avx512f") &&
@@ -212,7 +174,7 @@ const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes) {
   if (max_vector_bytes >= 32 && __builtin_cpu_supports("avx2")) {
     return &avx2;
   }
-  return __builtin_cpu_supports("ssse3") ? &ssse3 : &sse2;
+  return __builtin_cpu_supports("ssse3") ? &ssse3 : NULL;
 }
 
 #else

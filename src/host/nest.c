@@ -7,7 +7,7 @@
 #include "base/threshold.h"
 #include "ir/problem.h"
 
-enum { LINE = RLO__HOST_LINE_BYTES };
+enum { LINE = RLO__HOST_LINE_BYTES, FEW_STREAMS = 8 };
 
 typedef struct axis {
   int64_t extent, src, dst;
@@ -132,6 +132,15 @@ static bool find_streams(rlo__host_nest *nest) {
                       from->steps[0] == to->extent * grain);
 }
 
+/** Tells if streams take fewer instructions than blocks: those of streams grow with the
+ *  square of their number. */
+static bool are_streams_better(const rlo__host_nest *nest) {
+  const bool is_split = nest->move == RLO__HOST_MOVE_SPLIT;
+  const int64_t few = is_split ? nest->along_src.extent : nest->along_dst.extent;
+  const int64_t length = is_split ? nest->along_dst.extent : nest->along_src.extent;
+  return few <= FEW_STREAMS && length * nest->grain_bytes >= (int64_t)4 * LINE;
+}
+
 static bool is_plane_of_blocks(const rlo__host_nest *nest) {
   const int64_t grain = nest->grain_bytes;
   return is_unit(grain) && nest->src_step == grain && nest->dst_step == grain &&
@@ -154,11 +163,13 @@ static void choose_move(chooser *c, const rlo__host_kernels *kernels) {
   begun_nest = *nest;
   grow_side(c, true);
   grow_side(c, false);
-  if (is_plane_of_blocks(nest)) {
-    nest->move = RLO__HOST_MOVE_BLOCKS;
-  } else if (kernels->split != NULL && find_streams(&begun_nest)) {
+  const bool is_plane = is_plane_of_blocks(nest);
+  if (kernels->split != NULL && find_streams(&begun_nest) &&
+      (!is_plane || are_streams_better(&begun_nest))) {
     *c = begun;
     *nest = begun_nest;
+  } else if (is_plane) {
+    nest->move = RLO__HOST_MOVE_BLOCKS;
   }
 }
 
