@@ -18,7 +18,7 @@
    * caches: about what caches hold. */                                        \
   X(host_past_caches_bytes, INT64_C(4) << 20, 1)                               \
   /* A thread of the host mover that moves less is not worth its start. */     \
-  X(host_thread_bytes, INT64_C(256) << 10, 512)                                \
+  X(host_thread_bytes, INT64_C(512) << 10, 512)                                \
   /* Axes are joined to a side of a plane until it has so many bytes. */       \
   X(host_side_bytes, 1024, 96)                                                 \
   /* A tile of blocks: the bytes of a source row, of a row where the tile is   \
@@ -30,7 +30,7 @@
   X(host_tile_bytes, INT64_C(128) << 10, 4096)                                 \
   X(host_staged_tile_bytes, INT64_C(64) << 10, 4096)                           \
   /* A tile of grains: the bytes of a source row, and of all of it. */         \
-  X(host_grains_src_bytes, 1024, 64)                                           \
+  X(host_grains_src_bytes, 4096, 64)                                           \
   X(host_grains_bytes, INT64_C(16) << 10, 1024)                                \
   /* The bytes that a tile has of each of a few streams. */                    \
   X(host_stream_bytes, 4096, 96)                                               \
@@ -43,7 +43,7 @@
    */                                                                          \
   X(host_staged_run_bytes, 256, 64)                                            \
   /* Longer grains are stored past the caches one by one. */                   \
-  X(host_staged_grain_bytes, 1024, 48)                                         \
+  X(host_staged_grain_bytes, 256, 48)                                          \
   /* A splat copies so much of its pattern at once. */                         \
   X(host_pattern_bytes, 4096, 64)                                              \
   /* A problem in so many parts is cut no further at its guards. */            \
