@@ -93,6 +93,7 @@ typedef struct rlo__family {
   X(cpu_compute)         \
   X(gpu_copy)            \
   X(gpu_rows)            \
+  X(gpu_skinny)          \
   X(gpu_tile)            \
   X(gpu_packed)          \
   X(gpu_gather)          \

@@ -175,19 +175,18 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   int64_t items = rlo__gpu_local_items(query->device);
   int64_t units = plan.tile_a * plan.tile_b;
   int64_t read_bytes = units * plan.src_bytes;
-  double rate =
-      rlo__gpu_rate(&(rlo__gpu_group){
-          .loop = plan.is_turned ? RLO__GPU_COMPUTE_TILE : RLO__GPU_COMPUTE_ROWS,
-          .items = items,
-          .local_bytes = plan.is_turned ? read_bytes : 0,
-          .bytes = (double)(read_bytes + units * plan.dst_bytes),
-          .src_share = sector_share(run_a, plan.src_bytes, plan.wide),
-          .dst_share = sector_share(run_b, plan.dst_bytes, plan.wide),
-          .num_grid_axes = plan.group.grid.num_axes,
-          .num_guards = problem->num_guards,
-          .moves = 2.0 * (double)units / (double)(items * plan.wide),
-          .flight_bytes = (double)rlo__min(LANE_BYTES, rlo__ceil_div(read_bytes, items))}) *
-      rlo__grid_fullness(na, plan.tile_a) * rlo__grid_fullness(nb, plan.tile_b);
+  double rate = rlo__gpu_rate(&(rlo__gpu_group){
+      .loop = plan.is_turned ? RLO__GPU_COMPUTE_TILE : RLO__GPU_COMPUTE_ROWS,
+      .items = items,
+      .local_bytes = plan.is_turned ? read_bytes : 0,
+      .bytes = (double)(read_bytes + units * plan.dst_bytes),
+      .fullness = rlo__grid_fullness(na, plan.tile_a) * rlo__grid_fullness(nb, plan.tile_b),
+      .src_share = sector_share(run_a, plan.src_bytes, plan.wide),
+      .dst_share = sector_share(run_b, plan.dst_bytes, plan.wide),
+      .num_grid_axes = plan.group.grid.num_axes,
+      .num_guards = problem->num_guards,
+      .moves = 2.0 * (double)units / (double)(items * plan.wide),
+      .flight_bytes = (double)rlo__min(LANE_BYTES, rlo__ceil_div(read_bytes, items))});
   return rate > 0.06 ? rate : 0.06;
 }
 

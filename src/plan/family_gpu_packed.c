@@ -28,6 +28,11 @@ enum {
  * good. */
 #define PREFERENCE 0.98
 
+/* Factors, measured: where there are fewer than two groups for a compute unit,
+ * and where the runs of both sides are of different axes and begin within sectors. */
+#define IDLE_RATE   0.82
+#define RAGGED_RATE 0.84
+
 /* Kind of the vectors of a block's strides and coefficients. */
 static rlo__argument_kind block_kind(const rlo__geometry *geometry) {
   return geometry->fits_32_bits ? RLO__ARGUMENT_INT16 : RLO__ARGUMENT_LONG16;
@@ -61,9 +66,15 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   if (!choose(query, &plan, why)) {
     return RLO__REFUSED;
   }
-  return PREFERENCE * rlo__gpu_block_rate(query, &plan.block, rlo__gpu_local_items(query->device),
-                                          plan.write.word_units * plan.group.geometry.unit_bytes,
-                                          plan.stage.bank_rounds * (double)plan.block.repeat);
+  const rlo__gpu_block *block = &plan.block;
+  const bool is_idle =
+      plan.group.num_groups < (size_t)2 * (size_t)rlo__max(query->device->compute_units, 1);
+  const bool is_ragged = plan.group.geometry.run_axis < 0 && block->src_share < 1.0 &&
+                         block->dst_share < 1.0 && block->dst_begin_bytes < RLO__GPU_SECTOR_BYTES;
+  return PREFERENCE * (is_idle ? IDLE_RATE : 1.0) * (is_ragged ? RAGGED_RATE : 1.0) *
+         rlo__gpu_block_rate(query, block, rlo__gpu_local_items(query->device),
+                             plan.write.word_units * plan.group.geometry.unit_bytes,
+                             plan.stage.bank_rounds * (double)plan.block.repeat);
 }
 
 /* ceil(2^31 / extent), to be read as uint; an extent is at least 1. */

@@ -23,6 +23,9 @@ enum {
   MIN_SHIFT_ROW_BYTES = 16
 };
 
+/* What testing a guard costs, compared with moving a piece: measured. */
+#define GUARD_MOVES 0.8
+
 typedef struct row_plan {
   rlo__grid_plan group;
   int64_t row_units;
@@ -170,12 +173,15 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   /* A flat grid is decoded once for each piece. */
   double flight = plan.is_flat ? 1.0 : (double)LANE_PIECES;
   flight = pieces < flight ? pieces : flight;
+  /* Each guard is tested for each piece, which counts where pieces are small. */
+  double tests = piece_bytes < MAX_WIDE_BYTES ? 1.0 + GUARD_MOVES * problem->num_guards : 1.0;
   return rlo__gpu_rate(&(rlo__gpu_group){
       .loop = plan.is_flat      ? RLO__GPU_ROWS_FLAT
               : plan.is_shifted ? RLO__GPU_ROWS_SHIFTED
                                 : RLO__GPU_ROWS,
       .items = items,
       .bytes = 2.0 * (double)(plan.batch_rows * plan.chunk_units * plan.group.geometry.unit_bytes),
+      .fullness = 1.0,
       /* Where nothing is read, only writes count. */
       .src_share = plan.group.geometry.is_fill ? dst : src,
       .dst_share = dst,
@@ -183,7 +189,7 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
       .num_guards = problem->num_guards,
       .finds = plan.is_flat ? pieces : 0.0,
       .find_axes = plan.group.grid.num_axes,
-      .moves = pieces < 1.0 ? 1.0 : pieces,
+      .moves = tests * (pieces < 1.0 ? 1.0 : pieces),
       .flight_bytes = flight * (double)piece_bytes});
 }
 

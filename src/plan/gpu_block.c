@@ -259,21 +259,22 @@ double rlo__gpu_block_rate(const rlo__family_query *query, const rlo__gpu_block 
   if (block->dst_begin_bytes < word_bytes) {
     moves += lane_bytes / (double)block->dst_run_bytes * word_units * END_MOVES;
   }
-  return block->fullness * rlo__gpu_rate(&(rlo__gpu_group){
-                               .loop = RLO__GPU_PACKED,
-                               .items = lanes,
-                               .local_bytes = volume * block->repeat * unit_bytes,
-                               .bytes = 2.0 * lane_bytes * (double)lanes,
-                               .src_share = block->src_share,
-                               .dst_share = block->dst_share,
-                               .num_grid_axes = problem->num_axes - block->num_axes + num_ends,
-                               .num_guards = problem->num_guards,
-                               .num_ends = num_ends,
-                               .finds = words,
-                               .find_axes = block->num_axes,
-                               .moves = moves,
-                               .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES),
-                               .bank_rounds = bank_rounds});
+  return rlo__gpu_rate(
+      &(rlo__gpu_group){.loop = RLO__GPU_PACKED,
+                        .items = lanes,
+                        .local_bytes = volume * block->repeat * unit_bytes,
+                        .bytes = 2.0 * lane_bytes * (double)lanes,
+                        .fullness = block->fullness,
+                        .src_share = block->src_share,
+                        .dst_share = block->dst_share,
+                        .num_grid_axes = problem->num_axes - block->num_axes + num_ends,
+                        .num_guards = problem->num_guards,
+                        .num_ends = num_ends,
+                        .finds = words,
+                        .find_axes = block->num_axes,
+                        .moves = moves,
+                        .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES),
+                        .bank_rounds = bank_rounds});
 }
 
 bool rlo__gpu_block_choose(const rlo__family_query *query, int64_t budget_bytes, int64_t lanes,

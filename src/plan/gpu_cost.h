@@ -18,6 +18,8 @@ typedef enum rlo__gpu_loop {
   RLO__GPU_ROWS_SHIFTED,
   /** Each piece decodes the grid. */
   RLO__GPU_ROWS_FLAT,
+  /** A lane moves a piece of each stream; a move is that of a part of a unit. */
+  RLO__GPU_SKINNY,
   RLO__GPU_TILE,
   RLO__GPU_TILE_SQUARES,
   RLO__GPU_PACKED,
@@ -26,7 +28,7 @@ typedef enum rlo__gpu_loop {
   RLO__GPU_NUM_LOOPS
 } rlo__gpu_loop;
 
-/** A group whose block is whole. What "a lane" does is the mean of all. */
+/** A group. What "a lane" does is the mean of all, where the block is whole. */
 typedef struct rlo__gpu_group {
   rlo__gpu_loop loop;
   /** Work-items, and bytes of local memory. */
@@ -34,6 +36,9 @@ typedef struct rlo__gpu_group {
   int64_t local_bytes;
   /** Bytes read and written together. */
   double bytes;
+  /** The share of all blocks that is inside of the problem's box, > 0: the rest
+   *  moves nothing, but lanes and places count it. */
+  double fullness;
   /** Results of rlo__gpu_sector_share, > 0. */
   double src_share;
   double dst_share;

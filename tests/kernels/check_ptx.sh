@@ -90,6 +90,7 @@ if [ -e "$folder/gpu_compute_sum.cl" ]; then
 fi
 check_wide "$folder/gpu_copy.cl"
 check_wide "$folder/gpu_rows.cl" -DRLO_UNIT_BYTES=1 -DRLO_WIDE_UNITS=16
+check_wide "$folder/gpu_skinny.cl" -DRLO_UNIT_BYTES=1
 check_wide "$folder/gpu_tile.cl" -DRLO_TILE_A=64 -DRLO_TILE_B=64 -DRLO_SQUARE=4
 check_wide "$folder/gpu_tile.cl" -DRLO_UNIT_BYTES=8 -DRLO_TILE_A=64 \
   -DRLO_SQUARE=2

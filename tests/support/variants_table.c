@@ -129,6 +129,18 @@ const test_constant test_constants[] = {
     {"gpu_rows", "RLO_FLAT", AS_IS, true, VALUES(0, 1)},
     {"gpu_rows", "RLO_PIECES", IGNORED, false, NONE},
 
+    {"gpu_skinny", "RLO_UNIT_BYTES", AS_IS, false, VALUES(1, 2, 4, 8)},
+    {"gpu_skinny", "RLO_GRID_RANK", AS_IS, false, VALUES(16)},
+    {"gpu_skinny", "RLO_INDEX32", AS_IS, false, VALUES(1)},
+    {"gpu_skinny", "RLO_PAD_GUARDS", AS_IS, false, VALUES(0, 1, 2, 3, 4, 6)},
+    {"gpu_skinny", "RLO_SKIP_GUARDS", AS_IS, false, VALUES(0, 1, 2, 3, 4, 5, 6)},
+    GPU_CONSTANTS("gpu_skinny"),
+    {"gpu_skinny", "RLO_GRID_AXES", AS_IS, false, VALUES(2, 3, 4, 6, 8, 16)},
+    {"gpu_skinny", "RLO_PIECE_BYTES", AS_IS, false, VALUES(4, 8, 16)},
+    {"gpu_skinny", "RLO_RUN_BYTES", AS_IS, false, VALUES(4, 8, 16)},
+    {"gpu_skinny", "RLO_SKINNY_SPLIT", AS_IS, false, VALUES(0, 1)},
+    {"gpu_skinny", "RLO_SKINNY_N", AS_IS, false, VALUES(2, 3, 4, 5, 6, 7, 8)},
+
     GRID_CONSTANTS("gpu_tile"), GUARD_CONSTANTS("gpu_tile"),
     GPU_CONSTANTS("gpu_tile"),
     {"gpu_tile", "RLO_GRID_AXES", AS_IS, false, VALUES(2, 3, 4, 6, 8, 16)},

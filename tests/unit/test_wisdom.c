@@ -260,7 +260,7 @@ static const struct {
     /* Lines that name no family and no schedule. */
     {GOOD PROBLEM "\t64\t0.871\tcpu\tweave\tdefault\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tsideways\tnote\n", 0, 1},
-    {GOOD PROBLEM "\t64\t0.871\tgpu\tskinny\tdefault\tnote\n", 0, 1},
+    {GOOD PROBLEM "\t64\t0.871\tgpu\tgather_rows\tdefault\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\n", 1, 0},
     /* Families by the names that they had once: passed over. */
     {GOOD PROBLEM "\t64\t0.871\tcpu\tturn\tdefault\tnote\n" PROBLEM

@@ -51,11 +51,15 @@ static const test_pair pairs[] = {
     {"?[90,100]{1,0:pad(96,101)}", "?[100,90]{1,0:pad(103,97)}", "1,0", false},
     {"?[40,50,6]{:strides(300,-6,1)offset(294)}", "?[6,50,40]", "2,1,0", false},
     {"?[40,50,6]{:strides(6,0,1)}", "?[6,50,40]", "2,1,0", false},
+    {"?[9,1000,8]", "?[9,8,1000]{2,1,0:pad(9,8,1008)fill(one)}", "0,2,1", false},
+    {"?[7,501]{1,0:pad(7,512)}", "?[501,7]", "1,0", false},
+    {"?[4,500]{1,0:pad(4,512)}", "?[500,4]{1,0:pad(512,4)fill(zero)}", "1,0", false},
+    {"?[37,130]{1,0:T(8,128)(4,1)}", "?[37,130]{1,0:pad(40,144)}", "", false},
 };
 
 enum { NUM_PAIRS = sizeof pairs / sizeof pairs[0], NUM_WIDTHS = 5 };
 
-static const char *const families[] = {"rows", "tile", "packed"};
+static const char *const families[] = {"rows", "skinny", "tile", "packed"};
 
 enum { NUM_FAMILIES = sizeof families / sizeof families[0] };
 

@@ -64,11 +64,13 @@ static void run_family(const rlo__family *family) {
   for (int64_t unit_bytes = 1; unit_bytes <= 4; unit_bytes *= 4) {
     make_wide(family->name, unit_bytes);
     check_is_wide(family);
+    /* Streams begin with words on GPUs, which only whole lines promise. */
+    const int64_t step_bytes = strcmp(family->name, "skinny") == 0 ? 64 : unit_bytes;
     for (int64_t shift = 0; shift < 2; ++shift) {
       const test_case c = {.family = family->name,
                            .device_class = family->device_class,
-                           .src_shift_bytes = shift * unit_bytes,
-                           .dst_shift_bytes = shift * unit_bytes};
+                           .src_shift_bytes = shift * step_bytes,
+                           .dst_shift_bytes = shift * step_bytes};
       test_outcome outcome = test_device_run_problem(&device, &problem, &c, "wide", NULL);
       ck_assert(outcome == TEST_RAN || outcome == TEST_LEFT);
     }
