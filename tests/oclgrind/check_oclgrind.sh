@@ -21,7 +21,7 @@ if ! "$oclgrind" $checks --max-errors 2000 --log "$log" "$@"; then
 fi
 # Clang may store a vector that is put together from elements as undef first, and
 # then each element, which counts as a value that nobody wrote.
-awk 'BEGIN { RS = ""; ORS = "\n\n" } !/store <[0-9]+ x i32> undef,/' "$log" \
+awk 'BEGIN { RS = ""; ORS = "\n\n" } !/store <[0-9]+ x i(16|32)> undef,/' "$log" \
   >"$log.faults" || exit 1
 if [ -s "$log.faults" ]; then
   found=fault
