@@ -20,8 +20,8 @@
 #include "service/piece_plan.h"
 
 enum {
-  /** Edges of boxes that are looked at one by one; more count as all alike. */
-  MOST_EDGES = 1 << 14,
+  /** Boxes along an axis that a search looks at one by one. */
+  MOST_BOXES = 1 << 14,
   /** Steps in which a box grows. */
   MOST_STEPS = 64
 };
@@ -167,7 +167,8 @@ static rlo_status find_chunks(chunks *c) {
   int64_t max;
   bool fits = true;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    c->is_outer[a] = is_whole(c, inner.axis[a]) && problem->extents[a] > 1;
+    /* Along an axis that does not move the source a box reads a chunk once. */
+    c->is_outer[a] = inner.axis[a] != 0 && is_whole(c, inner.axis[a]) && problem->extents[a] > 1;
     for (int32_t t = 0; t < problem->num_terms; ++t) {
       c->is_outer[a] = c->is_outer[a] && problem->terms[t].form.axis[a] == 0;
     }
@@ -211,31 +212,30 @@ static rlo_status count_outer(chunks *c) {
 
 /* -------------------------------------------------------------------- boxes */
 
-/* Counts the values of an index within bounds of its form, in each box again. */
+/* Counts the values of an index within bounds of its form, in each box again: of more
+ * than `most_boxes` about. */
 static double count_within(const chunks *c, const chunk_index *index, const int64_t *box,
-                           const int64_t bounds[2]) {
+                           const int64_t bounds[2], int64_t most_boxes) {
   const int64_t divisor = index->term->divisor;
   const int64_t extent = index->axis < 0 ? 1 : c->grid.problem->extents[index->axis];
   const int64_t width = index->axis < 0 ? 1 : box[index->axis];
   const int64_t step = index->axis < 0 ? 0 : index->term->form.axis[index->axis];
-  if (bounds[0] > bounds[1]) {
-    return 0;
+  if (bounds[0] <= bounds[1] && extent / width > most_boxes) {
+    return (double)(rlo__floor_div(bounds[1], divisor) - rlo__floor_div(bounds[0], divisor) + 1 +
+                    extent / width);
   }
-  int64_t count = rlo__floor_div(bounds[1], divisor) - rlo__floor_div(bounds[0], divisor) + 1;
-  if (extent / width > MOST_EDGES) {
-    return (double)count + (double)(extent / width);
-  }
-  for (int64_t at = width; at < extent; at += width) {
-    const int64_t before = step * (at - 1) + index->rest[step > 0];
-    const int64_t behind = step * at + index->rest[step < 0];
-    count += rlo__min(before, behind) >= bounds[0] && rlo__max(before, behind) <= bounds[1] &&
-             rlo__floor_div(before, divisor) == rlo__floor_div(behind, divisor);
+  int64_t count = 0;
+  for (int64_t at = 0; at < extent; at += width) {
+    const int64_t last = rlo__min(at + width, extent) - 1;
+    const int64_t low = rlo__max(bounds[0], index->rest[0] + step * (step < 0 ? last : at));
+    const int64_t high = rlo__min(bounds[1], index->rest[1] + step * (step < 0 ? at : last));
+    count += low > high ? 0 : rlo__floor_div(high, divisor) - rlo__floor_div(low, divisor) + 1;
   }
   return (double)count;
 }
 
 /* How many chunks are read, some of them again. */
-static double count_reads(const chunks *c, const int64_t *box) {
+static double count_reads(const chunks *c, const int64_t *box, int64_t most_boxes) {
   double reads = c->num_outer;
   for (int32_t a = 0; a < c->grid.problem->num_axes; ++a) {
     const bool is_inner = !c->is_outer[a] && !c->is_of_quotient[a];
@@ -244,8 +244,8 @@ static double count_reads(const chunks *c, const int64_t *box) {
   for (int32_t n = 0; n < c->num_indices; ++n) {
     const chunk_index *index = &c->indices[n];
     const double outer = index->outer < 0 ? 1 : (double)c->grid.problem->extents[index->outer];
-    reads *= ((outer - 1) * count_within(c, index, box, index->read[0]) +
-              count_within(c, index, box, index->read[1])) /
+    reads *= ((outer - 1) * count_within(c, index, box, index->read[0], most_boxes) +
+              count_within(c, index, box, index->read[1], most_boxes)) /
              outer;
   }
   return reads;
@@ -288,8 +288,8 @@ static void align_box(chunks *c) {
       const int64_t step = rlo__mul_capped(index->term->form.axis[a], c->atoms[a]);
       const int64_t count = index->term->divisor / rlo__gcd(index->term->divisor, step);
       c->aligned[a] = rlo__min(rlo__mul_capped(c->atoms[a], count), extents[a]);
-      const bool is_once = count_within(c, index, c->aligned, index->read[0]) ==
-                           count_within(c, index, extents, index->read[0]);
+      const bool is_once = count_within(c, index, c->aligned, index->read[0], MOST_BOXES) ==
+                           count_within(c, index, extents, index->read[0], MOST_BOXES);
       c->aligned[a] = is_once ? c->aligned[a] : extents[a];
     }
   }
@@ -298,7 +298,7 @@ static void align_box(chunks *c) {
 /* Grows the box along the axis that saves most reads for its bytes; where none
  * does, while there are few bytes. False: not at all. */
 static bool grow_box(chunks *c, int64_t slots) {
-  const double reads = count_reads(c, c->box);
+  const double reads = count_reads(c, c->box, MOST_BOXES);
   const double bytes = (double)box_bytes(c, c->box);
   const double enough =
       (double)c->budget->num_slots * (double)rlo__thresholds.service_good_piece_bytes;
@@ -317,7 +317,7 @@ static bool grow_box(chunks *c, int64_t slots) {
     memcpy(box, c->box, sizeof box);
     box[a] = rlo__min(next[n % 3], extent);
     const double more = (double)box_bytes(c, box);
-    const double gain = log(reads / count_reads(c, box)) / log(more / bytes);
+    const double gain = log(reads / count_reads(c, box, MOST_BOXES)) / log(more / bytes);
     if (box[a] > c->box[a] && fits(c, box, slots) && gain > best &&
         (gain > 0.0 || (gain == 0.0 && more <= enough))) {
       best = gain;
@@ -339,7 +339,7 @@ static rlo_status check_boxes(chunks *c, const int64_t *box, rlo__tally *out, bo
 }
 
 static rlo_status write_plan(chunks *c, const rlo__tally *boxes) {
-  const double bytes = round(count_reads(c, c->box)) * (double)c->chunk_bytes;
+  const double bytes = round(count_reads(c, c->box, INT64_MAX)) * (double)c->chunk_bytes;
   const rlo__tally parts[2] = {{.sum_bytes = bytes < 0x1p62 ? (int64_t)bytes : INT64_MAX,
                                 .max_bytes = c->chunk_bytes,
                                 .run_bytes = c->chunk_bytes},
@@ -359,7 +359,7 @@ static rlo_status write_plan(chunks *c, const rlo__tally *boxes) {
     const int64_t bounds[2] = {c->plan.quotients[n].min, c->plan.quotients[n].max};
     const double num_boxes =
         index->axis < 0 ? 1 : (double)rlo__grid_num_parts(&c->grid, index->axis);
-    num_pieces *= count_within(c, index, c->box, bounds) / num_boxes;
+    num_pieces *= count_within(c, index, c->box, bounds, INT64_MAX) / num_boxes;
   }
   c->plan.num_pieces = (int64_t)llround(fmin(num_pieces, 0x1p62));
   return RLO_OK;
@@ -379,7 +379,7 @@ static rlo_status search_box(chunks *c, bool *out_is_found) {
     memcpy(c->box, begin, sizeof c->box);
     for (int n = 0; n < MOST_STEPS && fits(c, c->box, slots) && grow_box(c, slots); ++n) {
     }
-    const double reads = count_reads(c, c->box);
+    const double reads = count_reads(c, c->box, MOST_BOXES);
     if (fits(c, c->box, slots) && reads < best) {
       RLO_TRY(check_boxes(c, c->box, &tally, &is_safe));
     }

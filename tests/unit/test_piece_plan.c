@@ -267,6 +267,54 @@ RLO_TEST(test_piece_plan__granules_of_which_a_guard_leaves_some) {
   }
 }
 
+/* What the pieces of boxes of chunks are and read is what is planned. */
+static void expect_counts_of_chunks(int64_t src_granule, int64_t dst_granule) {
+  rlo_storage_traits source = file;
+  source.granule_bytes = src_granule;
+  source.bytes = whole.read_bytes = whole.src_bytes;
+  file.granule_bytes = dst_granule;
+  file.bytes = whole.dst_bytes;
+  budget.host_bytes = 256;
+  expect_ok(rlo__piece_plan_make(&whole, &source, &file, &budget, &plan));
+  ck_assert(plan.is_of_chunks);
+  int64_t num_pieces = 0;
+  int64_t bytes = 0;
+  for (int64_t b = 0; b < plan.num_boxes; ++b) {
+    expect_ok(rlo__piece_plan_box(&plan, b, &box));
+    const int64_t end = num_pieces + rlo__piece_plan_num_pieces(&plan, b);
+    for (int64_t p = 0; num_pieces < end; ++p, ++num_pieces) {
+      rlo__lattice moved;
+      expect_ok(rlo__piece_plan_cut(&plan, b, p, &box, &piece));
+      expect_ok(rlo__grid_moved(&piece, RLO__SIDE_SOURCE, src_granule, whole.src_bytes, &moved));
+      bytes += rlo__lattice_bytes(&moved);
+    }
+  }
+  ck_assert_int_eq(plan.num_pieces, num_pieces);
+  ck_assert_int_ge(plan.bytes_read, bytes);
+}
+
+RLO_TEST(test_piece_plan__boxes_along_an_axis_that_repeats_chunks_read_them_again) {
+  test_plan_make(32, 4, (int64_t[]){4, 11, 2, 5}, (int64_t[]){16, 0, -10, -2},
+                 (int64_t[]){110, 10, 5, 1}, &whole);
+  whole.num_guards = 1;
+  whole.guards[0] = (rlo_guard){RLO_GUARD_PAD, {.axis = {0, 0, 5, 1}}, 7};
+  whole.src.base = 19;
+  whole.src_bytes = 68 * 4;
+  whole.dst_bytes = 440 * 4;
+  expect_counts_of_chunks(32, 2);
+}
+
+RLO_TEST(test_piece_plan__boxes_of_chunks_share_more_values_than_one) {
+  /* A quotient of 2 a + b, along whose values the source steps by 16 bytes. */
+  test_plan_make(8, 2, (int64_t[]){100, 9}, (int64_t[]){2, 1}, (int64_t[]){9, 1}, &whole);
+  whole.num_terms = 1;
+  whole.terms[0] = (rlo_term){.kind = RLO_TERM_QUOTIENT, .form = {.axis = {2, 1}}, .divisor = 3};
+  whole.src.term[0] = 13;
+  whole.src_bytes = 16 * 69;
+  whole.dst_bytes = 900;
+  expect_counts_of_chunks(16, 9);
+}
+
 RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
   test_plan_make(8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
   whole.src_bytes = whole.dst_bytes = 100;
