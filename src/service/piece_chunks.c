@@ -197,6 +197,20 @@ static rlo_status find_chunks(chunks *c) {
   return RLO_OK;
 }
 
+/* Has a guard hold along outer axes where it does at any point of the others. */
+static bool widen_guard(const chunks *c, rlo_guard *guard) {
+  bool fits = true;
+  for (int32_t a = 0; a < c->grid.problem->num_axes; ++a) {
+    int64_t span = 0;
+    fits =
+        fits &&
+        (c->is_outer[a] || rlo__mul(guard->form.axis[a], c->grid.problem->extents[a] - 1, &span)) &&
+        rlo__add(guard->form.base, rlo__max(span, 0), &guard->form.base) &&
+        rlo__add(guard->limit, rlo__abs(span), &guard->limit);
+  }
+  return fits;
+}
+
 /* Counts what is read of outer axes: of an array of one point in each chunk. */
 static rlo_status count_outer(chunks *c) {
   const rlo_problem *problem = c->grid.problem;
@@ -205,7 +219,13 @@ static rlo_status count_outer(chunks *c) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     ends[a] = c->is_outer[a] ? problem->extents[a] : 1;
   }
-  RLO_TRY(rlo__problem_restrict_box(problem, begins, ends, &c->part));
+  c->part = *problem;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    if (!widen_guard(c, &c->part.guards[g])) {
+      return rlo__fail_overflow("a guard");
+    }
+  }
+  RLO_TRY(rlo__problem_restrict_box(&c->part, begins, ends, &c->part));
   c->num_outer = (double)c->part.read_bytes * 8 / problem->unit_bits;
   return RLO_OK;
 }

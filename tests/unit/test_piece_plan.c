@@ -274,7 +274,7 @@ static void expect_counts_of_chunks(int64_t src_granule, int64_t dst_granule) {
   source.bytes = whole.read_bytes = whole.src_bytes;
   file.granule_bytes = dst_granule;
   file.bytes = whole.dst_bytes;
-  budget.host_bytes = 256;
+  budget.host_bytes = 704;
   expect_ok(rlo__piece_plan_make(&whole, &source, &file, &budget, &plan));
   ck_assert(plan.is_of_chunks);
   int64_t num_pieces = 0;
@@ -302,6 +302,17 @@ RLO_TEST(test_piece_plan__boxes_along_an_axis_that_repeats_chunks_read_them_agai
   whole.src_bytes = 68 * 4;
   whole.dst_bytes = 440 * 4;
   expect_counts_of_chunks(32, 2);
+}
+
+RLO_TEST(test_piece_plan__boxes_read_chunks_whose_first_points_are_skipped) {
+  test_plan_make(32, 3, (int64_t[]){11, 13, 11}, (int64_t[]){11, -3, -1}, (int64_t[]){144, 1, 13},
+                 &whole);
+  whole.num_guards = 1;
+  whole.guards[0] = (rlo_guard){RLO_GUARD_PAD, {.axis = {1}, .base = -2}, 11};
+  whole.src.base = 28;
+  whole.src_bytes = 139 * 4;
+  whole.dst_bytes = 1584 * 4;
+  expect_counts_of_chunks(32, 1);
 }
 
 RLO_TEST(test_piece_plan__boxes_of_chunks_share_more_values_than_one) {
