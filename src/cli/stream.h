@@ -205,7 +205,7 @@ typedef struct rlo__stream {
   /** The outputs are made in memory: they would be written in short runs between
    *  those of each other, which is slow, and there is memory for them. */
   bool is_in_memory;
-  /** Set by make_step: the step's output can be cut. */
+  /** Set by make_step: the step's output can be cut; it has no padding. */
   bool can_cut;
   /** The jobs compare with the outputs, in place of writing them. */
   bool is_verifying;

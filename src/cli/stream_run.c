@@ -358,7 +358,9 @@ static int do_step(run *r, const rlo__stream *all, int64_t n) {
   if (r->band_bytes == 0) {
     return do_part(r);
   }
-  void *memory = rlo__alloc_unset((size_t)r->band_bytes);
+  /* Jobs leave slots without an element as they are, which a new file has as zeros. */
+  void *memory = r->stream->can_cut ? rlo__alloc_unset((size_t)r->band_bytes)
+                                    : rlo__alloc((size_t)r->band_bytes);
   const int code = memory != NULL ? do_bands(r, all, n, memory) : rlo__fail_last();
   release_jobs(r);
   rlo__free(memory);

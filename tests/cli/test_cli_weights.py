@@ -234,6 +234,23 @@ class Members(WeightsCase):
                 *([members["mlp.%d.%s" % (e, part)] for e in range(experts)]
                   for part in ("gate", "up"))))
 
+    def test_padding(self):
+        """Slots without an element are zero, whatever the memory held."""
+        for layout in "{2,1,0:T(4,8)}", "{0,1,2:T(2,4)}":
+            members = {
+                "mlp.%d.%s" % (e, part): ("U8", (6, 3), b"\1" * 18)
+                for e in range(3) for part in ("gate", "up")}
+            self.write("in.safetensors", file_bytes(members))
+            self.recipe([{"from": "mlp.*.{gate,up}", "to": "out",
+                          "ops": ["stack 0", "stack 2", "reshape 3,-1,3",
+                                  "perm 0,2,1", "layout " + layout]}])
+            self.ok(*self.WEIGHTS, "in.safetensors", "out.safetensors",
+                    env={"MALLOC_PERTURB_": "85"})
+            data = file_parts(self.read("out.safetensors"))[0]["out"][2]
+            self.assertGreater(len(data), 108)
+            self.assertEqual((data.count(1), data.count(0)),
+                             (108, len(data) - 108))
+
     def test_layout(self):
         """Twice is once: the layout is in the metadata, and is read there."""
         self.recipe([{"from": "*.{q,k}.weight",
