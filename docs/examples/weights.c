@@ -72,12 +72,13 @@ static void apply_recipe(const rlo_safetensors *list) {
   for (int64_t n = 0; n < 3; ++n) {
     found[n] = (rlo_safetensors_member)RLO_SAFETENSORS_MEMBER_INIT;
     check(rlo_safetensors_get_member(list, n, &found[n]));
-    members[n] = (rlo_recipe_member){found[n].name, &found[n].shape, NULL};
+    members[n] =
+        (rlo_recipe_member){found[n].name, &found[n].shape, found[n].made_by, found[n].sharding};
   }
   // [snippet weights/recipe]
   rlo_recipe *recipe;
   rlo_recipe_results *results;
-  check(rlo_recipe_parse(text, strlen(text), &recipe));
+  check(rlo_recipe_parse(text, strlen(text), -1, &recipe)); /* no device: no shard */
   check(rlo_recipe_apply(recipe, members, 3, &results));
   for (int64_t n = 0; n < rlo_recipe_results_count(results); ++n) {
     const rlo_recipe_result *r = rlo_recipe_results_get(results, n);

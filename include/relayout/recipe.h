@@ -39,6 +39,8 @@ RLO_BEGIN_DECLS
  *          split 0              into equal parts; "split 0 512,64,64" by sizes
  *          slice 0:4,2:         begin:end of the first dimensions, as in Python
  *          pad 0:3,1:2          zeros before and after, for the first dimensions
+ *          shard {devices=[2,1]0,1}   what a device holds, as rlo_sharding_parse takes the
+ *                               sharding; behind it only a cast and a layout
  *          cast bf16
  *          layout {1,0:T(8,128)(2,1)}   the last one, as rlo_layout_parse takes it
  * rest   What becomes of members that no rule takes: "copy" (also without `rest`),
@@ -60,8 +62,9 @@ RLO_BEGIN_DECLS
  * one before, which thereby may be undone and done again. Casts and layouts are not in
  * it, which types and shapes tell.
  *
- * Who reads members gives these texts to rlo_recipe_apply. Who writes results writes the
- * `made_by` of each, if it has one, and no other key that begins so. Then a member that a
+ * Who reads members gives these texts to rlo_recipe_apply (rlo_safetensors_member.made_by).
+ * Who writes results writes the `made_by` of each, if it has one, and no other key that begins
+ * so (rlo_safetensors_plan_options.made_by). Then a member that a
  * rule has made is copied by this rule: one with `to` has made each member that has its
  * text; one without, those that it takes by their names and that have it. A rule that finds
  * only what it has made is no error. `from` is no part of the text, so that a rule that is
@@ -83,14 +86,16 @@ typedef struct rlo_recipe rlo_recipe;
  * Reads a recipe.
  *
  * @param text  `bytes` bytes of JSON in UTF-8; borrowed.
+ * @param device  whose part each `shard` makes, from 0, or below 0 if there is none.
+ *                Members of rules without one are whole.
  * @param out_recipe  owned by the caller; rlo_recipe_release frees it. NULL on failure.
  * @return RLO_OK; RLO_PARSE for what is no recipe: the message has the line and column,
  *         or the number of the rule, counted from 1, and a right one; RLO_UNSUPPORTED
  *         beyond RLO_RECIPE_MAX_BYTES, RLO_RECIPE_MAX_MARKS or, for the texts of a
- *         rule's groups, RLO_CHAIN_MAX_PARTS; RLO_INVALID_ARGUMENT for a NULL;
- *         RLO_OUT_OF_MEMORY.
+ *         rule's groups, RLO_CHAIN_MAX_PARTS; RLO_INVALID_ARGUMENT for a NULL, for a shard
+ *         without a device, and for a device without a shard; RLO_OUT_OF_MEMORY.
  */
-RLO_API RLO_NODISCARD rlo_status rlo_recipe_parse(const char *text, size_t bytes,
+RLO_API RLO_NODISCARD rlo_status rlo_recipe_parse(const char *text, size_t bytes, int64_t device,
                                                   rlo_recipe **out_recipe);
 
 /** NULL is legal. */
@@ -103,6 +108,9 @@ typedef struct rlo_recipe_member {
   const rlo_shape *shape;
   /** The text of its file's metadata for RLO_RECIPE_KEY NAME; NULL: there is none. */
   const char *made_by;
+  /** The sharding of which it is a device's part, as rlo_safetensors_member has it; NULL:
+   *  it is whole. */
+  const char *sharding;
 } rlo_recipe_member;
 
 /** What a recipe gives. */
@@ -126,6 +134,8 @@ typedef struct rlo_recipe_result {
   bool is_copy;
   /** Its text for RLO_RECIPE_KEY, that of its member or owned by the results; NULL: none. */
   const char *made_by;
+  /** Its text for RLO_SAFETENSORS_SHARDING_KEY NAME, borrowed; NULL: none. */
+  const char *sharding;
 } rlo_recipe_result;
 
 /**

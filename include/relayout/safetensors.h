@@ -39,6 +39,9 @@ RLO_BEGIN_DECLS
  *  bytes. That of a header is the format's. */
 #define RLO_SAFETENSORS_MAX_HEADER_BYTES 100000000
 
+/** Begins the keys of metadata that say of which sharding a member is a device's part. */
+#define RLO_SAFETENSORS_SHARDING_KEY "sharding:"
+
 /** An entry of a file's metadata. */
 typedef struct rlo_safetensors_text {
   const char *key;
@@ -65,9 +68,13 @@ typedef struct rlo_safetensors_member {
   int64_t offset_bytes;
   int64_t bytes;
   rlo_shape shape;
-  /** The text "sharding:NAME" of its file's metadata, not checked, borrowed from the
-   *  list; NULL: there is none. The shape is then that of one device's part. */
+  /** The texts of its file's metadata for RLO_SAFETENSORS_SHARDING_KEY NAME, of which the
+   *  shape is that of one device's part; for "relayout.digest:NAME"; and for
+   *  RLO_RECIPE_KEY NAME (recipe.h). Not checked, borrowed from the list; NULL: there is
+   *  none. */
   const char *sharding;
+  const char *digest;
+  const char *made_by;
 } rlo_safetensors_member;
 
 #define RLO_SAFETENSORS_MEMBER_INIT \
@@ -159,17 +166,20 @@ typedef struct rlo_safetensors_plan_options {
    *  are those of a folder, with an index if there is more than one. 0: all are in
    *  one file. */
   int64_t shard_bytes;
-  /** The metadata of each file, copied. Keys that begin with "relayout:" or
-   *  "relayout.digest:" are left out: they are made of the shapes and digests. */
+  /** The metadata of each file, copied. Keys that begin as those of a shape, a digest, a
+   *  sharding or RLO_RECIPE_KEY are left out: they are made of the shapes and what follows. */
   const rlo_safetensors_text *metadata;
   int64_t num_metadata;
   /** As many as members: their digests (rlo_digest_finish), written to the metadata; NULL:
    *  none are. Their values do not change the length of a header. */
   const rlo_digest *digests;
+  /** As many as members, of which each may be NULL: their texts, copied; NULL: none are. */
+  const char *const *shardings;
+  const char *const *made_by;
 } rlo_safetensors_plan_options;
 
 #define RLO_SAFETENSORS_PLAN_OPTIONS_INIT \
-  { sizeof(rlo_safetensors_plan_options), 0, NULL, 0, NULL }
+  { sizeof(rlo_safetensors_plan_options), 0, NULL, 0, NULL, NULL, NULL }
 
 /** Where the bytes of a member go. */
 typedef struct rlo_safetensors_place {

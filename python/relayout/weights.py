@@ -15,7 +15,6 @@ from .errors import Exists, RangeError, Unsupported
 from .files import Part
 from .service import Service, Storage, progress_bar, size_in_bytes
 
-_KEY = b"relayout.made_by:"  # begins the metadata that say which rule has made a member
 _SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _LEAST_BYTES, _MOST_HELD_BYTES = 2 << 20, 256 << 20
 
@@ -111,15 +110,8 @@ class _Model:
             _c.safetensors_get_member(self.list, n, byref(found))
             shape = shapes.setdefault(bytes(found.shape), _c.Shape.from_buffer_copy(found.shape))
             member.name, member.shape = found.name, addressof(shape)
-        self.texts: dict[bytes, bytes] = {}
-        count = c_int64()
-        texts = _c.safetensors_metadata(self.list, byref(count))
-        for entry in (_c.SafetensorsText * count.value).from_address(texts) if count.value else ():
-            if not entry.key.startswith(_KEY):
-                self.texts[entry.key] = entry.value
-            elif (number := _c.safetensors_find(self.list, entry.key[len(_KEY):])) >= 0:
-                self.members[number].made_by = entry.value
-        rules = _c.Handle(_c.recipe_release, _c.recipe_parse, recipe, len(recipe))
+            member.made_by, member.sharding = found.made_by, found.sharding
+        rules = _c.Handle(_c.recipe_release, _c.recipe_parse, recipe, len(recipe), -1)
         self._applied = _c.Handle(_c.recipe_results_release, _c.recipe_apply, rules, self.members,
                                   len(self.members))
         self._applied.keeps = (rules, self.members, shapes, self.list)
@@ -128,17 +120,17 @@ class _Model:
 
     def plan(self, shard: int) -> _c.Handle:
         """Which file has which results, where, and the headers."""
-        for result in self.results:
-            if result.made_by:
-                self.texts[_KEY + result.name] = result.made_by
-        count = len(self.results)
-        texts = (_c.SafetensorsText * len(self.texts))(*self.texts.items())
-        options = _c.SafetensorsPlanOptions(shard_bytes=shard, metadata=addressof(texts),
-                                            num_metadata=len(texts))
+        count, num_texts = len(self.results), c_int64()
+
+        def each(kind: Any, field: str) -> Any:
+            return (kind * count)(*(getattr(result, field) for result in self.results))
+        shardings, made_by = each(c_char_p, "sharding"), each(c_char_p, "made_by")
+        texts = _c.safetensors_metadata(self.list, byref(num_texts))
+        options = _c.SafetensorsPlanOptions(
+            shard_bytes=shard, metadata=texts, num_metadata=num_texts.value,
+            shardings=addressof(shardings), made_by=addressof(made_by))
         return _c.Handle(_c.safetensors_plan_release, _c.safetensors_plan_create,
-                         (c_char_p * count)(*(result.name for result in self.results)),
-                         (c_void_p * count)(*(result.shape for result in self.results)),
-                         count, byref(options))
+                         each(c_char_p, "name"), each(c_void_p, "shape"), count, byref(options))
 
     def write(self, plan: _c.Handle, parts: Sequence[Part], service: Service, held: int,
               progress: bool) -> None:

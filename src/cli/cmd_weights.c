@@ -7,6 +7,7 @@
 
 #include "relayout/recipe.h"
 #include "relayout/safetensors.h"
+#include "relayout/sharding.h"
 #include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
@@ -32,6 +33,8 @@
 typedef struct request {
   const char *recipe_path;
   int64_t max_shard_bytes;
+  /* The device of --shard; below 0: none. */
+  int64_t device;
   rlo__stream_options stream;
   rlo__common_options common;
   char **input_paths;
@@ -53,11 +56,9 @@ typedef struct weights {
   rlo__kept shapes;
   uint64_t identity;
 
-  /* The metadata of the output. */
-  rlo_safetensors_text *texts;
-  int64_t num_texts;
   rlo_recipe *recipe;
   rlo_recipe_results *results;
+  /* The names, and behind them the shardings, and what has made the results. */
   const char **names;
   const rlo_shape **result_shapes;
   rlo_safetensors_plan *plan;
@@ -85,31 +86,12 @@ static rlo_status list_members(weights *w) {
     rlo_recipe_member *member = &w->members[w->num_members];
     RLO_TRY(rlo_safetensors_get_member(w->list, w->num_members, &m));
     member->name = m.name;
+    member->made_by = m.made_by;
+    member->sharding = m.sharding;
     member->shape = rlo__keep(&w->shapes, &m.shape, sizeof(m.shape));
     if (member->shape == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-  }
-  return RLO_OK;
-}
-
-/* Gives members what has made them, and keeps the other texts. */
-static rlo_status list_texts(weights *w) {
-  int64_t count = 0;
-  const size_t length = strlen(RLO_RECIPE_KEY);
-  const rlo_safetensors_text *texts = rlo_safetensors_metadata(w->list, &count);
-  w->texts = rlo__alloc_array((size_t)count + 1, sizeof(*w->texts));
-  if (w->texts == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (int64_t n = 0; n < count; ++n) {
-    const bool is_mark = strncmp(texts[n].key, RLO_RECIPE_KEY, length) == 0;
-    const int64_t member = is_mark ? rlo_safetensors_find(w->list, texts[n].key + length) : -1;
-    if (member >= 0) {
-      w->members[member].made_by = texts[n].value;
-    }
-    w->texts[w->num_texts] = texts[n];
-    w->num_texts += is_mark ? 0 : 1;
   }
   return RLO_OK;
 }
@@ -131,8 +113,7 @@ static int open_inputs(weights *w, rlo__hash *hash) {
     rlo__hash_i64(hash, file->modified.tv_sec);
     rlo__hash_i64(hash, file->modified.tv_nsec);
   }
-  RLO__EXIT_TRY(rlo__check(list_members(w)));
-  return rlo__check(list_texts(w));
+  return rlo__check(list_members(w));
 }
 
 /* ------------------------------------------------------------------ results */
@@ -143,7 +124,8 @@ static int apply_recipe(weights *w, rlo__hash *hash) {
   size_t bytes = 0;
   RLO__EXIT_TRY(rlo__check(rlo__file_read(path, RLO_RECIPE_MAX_BYTES, &text, &bytes)));
   rlo__hash_bytes(hash, text, bytes);
-  const rlo_status status = rlo_recipe_parse(text, bytes, &w->recipe);
+  rlo__hash_i64(hash, w->request.device);
+  const rlo_status status = rlo_recipe_parse(text, bytes, w->request.device, &w->recipe);
   rlo__free(text);
   return status == RLO_OK &&
                  rlo_recipe_apply(w->recipe, w->members, w->num_members, &w->results) == RLO_OK
@@ -151,40 +133,25 @@ static int apply_recipe(weights *w, rlo__hash *hash) {
              : rlo__fail("%s: %s", path, rlo_error_last()->message);
 }
 
-/* Adds what has made a result. */
-static rlo_status add_mark(weights *w, const rlo_recipe_result *result) {
-  rlo__str key = rlo__str_growing();
-  char *text = NULL;
-  if (result->made_by == NULL) {
-    return RLO_OK;
-  }
-  rlo__str_printf(&key, RLO_RECIPE_KEY "%s", result->name);
-  RLO_TRY(rlo__str_take(&key, &text));
-  w->texts[w->num_texts++] = (rlo_safetensors_text){text, result->made_by};
-  return RLO_OK;
-}
-
 static int plan_files(weights *w) {
   const size_t count = (size_t)rlo_recipe_results_count(w->results);
   rlo_safetensors_plan_options options = RLO_SAFETENSORS_PLAN_OPTIONS_INIT;
   options.shard_bytes = w->request.is_file ? 0 : w->request.max_shard_bytes;
-  const size_t num_kept = (size_t)w->num_texts;
-  rlo_safetensors_text *texts =
-      rlo__alloc_resize(w->texts, num_kept, num_kept + count + 1, sizeof(*texts));
-  w->texts = texts != NULL ? texts : w->texts;
-  w->names = rlo__alloc_array(count + 1, sizeof(char *));
+  w->names = rlo__alloc_array(3 * count + 1, sizeof(char *));
   w->result_shapes = rlo__alloc_array(count + 1, sizeof(rlo_shape *));
-  if (texts == NULL || w->names == NULL || w->result_shapes == NULL) {
+  if (w->names == NULL || w->result_shapes == NULL) {
     return rlo__fail_last();
   }
   for (size_t n = 0; n < count; ++n) {
     const rlo_recipe_result *result = rlo_recipe_results_get(w->results, (int64_t)n);
     w->names[n] = result->name;
+    w->names[count + n] = result->sharding;
+    w->names[2 * count + n] = result->made_by;
     w->result_shapes[n] = result->shape;
-    RLO__EXIT_TRY(rlo__check(add_mark(w, result)));
   }
-  options.metadata = w->texts;
-  options.num_metadata = w->num_texts;
+  options.metadata = rlo_safetensors_metadata(w->list, &options.num_metadata);
+  options.shardings = &w->names[count];
+  options.made_by = &w->names[2 * count];
   return rlo__check(
       rlo_safetensors_plan_create(w->names, w->result_shapes, (int64_t)count, &options, &w->plan));
 }
@@ -410,6 +377,7 @@ static const rlo__option options[] = {
     RLO__OPTION_COMMON("json", JSON),
     RLO__OPTION("recipe", TEXT, request, recipe_path),
     RLO__OPTION_BYTES("max-shard-size", request, max_shard_bytes, 1),
+    RLO__OPTION_WITHIN("shard", request, device, 0, RLO_SHARDING_MAX_DEVICES - 1),
     RLO__STREAM_PLACE_OPTIONS(request, stream),
     RLO__OPTION("dry-run", FLAG, request, stream.is_dry_run),
     RLO__OPTION("resume", FLAG, request, stream.is_resumed),
@@ -423,7 +391,7 @@ static int run(int argc, char **argv) {
   /* What it has ends with the process. */
   static weights w;
   request *r = &w.request;
-  *r = (request){.max_shard_bytes = INT64_C(5000000000)};
+  *r = (request){.max_shard_bytes = INT64_C(5000000000), .device = -1};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_weights, argc, argv, r, &r->common));
   if (r->recipe_path == NULL || argc - optind < 2) {
     return rlo__fail_usage("weights", "expected inputs, an output and --recipe");
@@ -462,6 +430,8 @@ const rlo__command rlo__cmd_weights = {
         "  --recipe FILE what to do\n"
         "  --max-shard-size SIZE  the most bytes of members in a file of a folder,\n"
         "                but for a file of one member; 5GB without it\n"
+        "  --shard K     make what device K holds, by the operations `shard` of the\n"
+        "                recipe: one file, or folder, for each device\n"
         "  --device D    a device of `relayout devices`, by its number or a part\n"
         "                of its name, default, several between commas, or all;\n"
         "                none is --host. Without it the host makes at most 64 MiB,\n"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "relayout/recipe.h"
 
 static const struct {
   const char *name;
@@ -32,6 +33,18 @@ static const struct {
     {"I64", RLO_DTYPE_S64},
     {"U64", RLO_DTYPE_U64},
 };
+
+const char *const rlo__safetensors_text_keys[RLO__NUM_TEXTS] = {
+    "relayout:", "relayout.digest:", RLO_SAFETENSORS_SHARDING_KEY, RLO_RECIPE_KEY};
+
+int rlo__safetensors_text_of(const char *key) {
+  int n = 0;
+  while (n < RLO__NUM_TEXTS &&
+         strncmp(key, rlo__safetensors_text_keys[n], strlen(rlo__safetensors_text_keys[n])) != 0) {
+    ++n;
+  }
+  return n;
+}
 
 enum { NUM_TYPES = sizeof(types) / sizeof(types[0]) };
 

@@ -6,12 +6,17 @@
 
 /** What reading and writing know of the format. */
 
-/** The key of the metadata in a header, and the beginning of those keys in it that
- *  have the shape of a member, its digest and its sharding. */
+/** The key of the metadata in a header. */
 #define RLO__METADATA_KEY "__metadata__"
-#define RLO__SHAPE_KEY    "relayout:"
-#define RLO__DIGEST_KEY   "relayout.digest:"
-#define RLO__SHARDING_KEY "sharding:"
+
+/** The texts of a member in the metadata. */
+enum { RLO__SHAPE_TEXT, RLO__DIGEST_TEXT, RLO__SHARDING_TEXT, RLO__MADE_BY_TEXT, RLO__NUM_TEXTS };
+
+/** What is in front of the name of the member in the key of each. */
+extern const char *const rlo__safetensors_text_keys[RLO__NUM_TEXTS];
+
+/** Finds the text that a key is for; RLO__NUM_TEXTS if it is for none. */
+int rlo__safetensors_text_of(const char *key);
 
 /** The index of a folder, and its file if it has one only. */
 #define RLO__INDEX_NAME  "model.safetensors.index.json"

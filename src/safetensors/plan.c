@@ -86,13 +86,21 @@ static int compare_order(const void *a, const void *b) {
 static rlo_status add_metadata(json_t *metadata, const rlo_safetensors_plan_options *options) {
   for (int64_t n = 0; n < options->num_metadata; ++n) {
     const rlo_safetensors_text *text = &options->metadata[n];
-    if (strncmp(text->key, RLO__SHAPE_KEY, strlen(RLO__SHAPE_KEY)) != 0 &&
-        strncmp(text->key, RLO__DIGEST_KEY, strlen(RLO__DIGEST_KEY)) != 0 &&
+    if (rlo__safetensors_text_of(text->key) == RLO__NUM_TEXTS &&
         json_object_set_new(metadata, text->key, json_string(text->value)) != 0) {
       return rlo__safetensors_fail_json(text->key);
     }
   }
   return RLO_OK;
+}
+
+/* Adds a text of a member, if it has one. */
+static rlo_status add_text(json_t *metadata, int text, const char *name, const char *value) {
+  return value == NULL || json_object_update_new(
+                              metadata, json_pack("{s+:s}", rlo__safetensors_text_keys[text], name,
+                                                  value)) == 0
+             ? RLO_OK
+             : rlo__safetensors_fail_json(name);
 }
 
 /* Adds the text of a shape to the metadata. */
@@ -103,16 +111,27 @@ static rlo_status add_shape(json_t *metadata, const char *name, const rlo_shape 
     return RLO_OUT_OF_MEMORY;
   }
   (void)rlo_shape_format(shape, text, bytes);
-  json_t *entry = json_pack("{s+:s}", RLO__SHAPE_KEY, name, text);
+  const rlo_status status = add_text(metadata, RLO__SHAPE_TEXT, name, text);
   rlo__free(text);
-  return json_object_update_new(metadata, entry) == 0 ? RLO_OK : rlo__safetensors_fail_json(name);
+  return status;
 }
 
-static rlo_status add_digest(json_t *metadata, const char *name, const rlo_digest *digest) {
+/* Adds what the caller knows of member n. */
+static rlo_status add_texts(json_t *metadata, const rlo_safetensors_plan *plan, int64_t n) {
+  const rlo_safetensors_plan_options *options = &plan->options;
+  const char *name = plan->names[n];
   char text[33];
-  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, digest->high, digest->low);
-  json_t *entry = json_pack("{s+:s}", RLO__DIGEST_KEY, name, text);
-  return json_object_update_new(metadata, entry) == 0 ? RLO_OK : rlo__safetensors_fail_json(name);
+  if (options->digests != NULL) {
+    (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, options->digests[n].high,
+                   options->digests[n].low);
+    RLO_TRY(add_text(metadata, RLO__DIGEST_TEXT, name, text));
+  }
+  if (options->shardings != NULL) {
+    RLO_TRY(add_text(metadata, RLO__SHARDING_TEXT, name, options->shardings[n]));
+  }
+  return options->made_by == NULL
+             ? RLO_OK
+             : add_text(metadata, RLO__MADE_BY_TEXT, name, options->made_by[n]);
 }
 
 static rlo_status add_member(json_t *header, json_t *metadata, const char *name,
@@ -148,9 +167,7 @@ static rlo_status add_members(rlo_safetensors_plan *plan, int32_t f, json_t *hea
     plan->places[m].offset_bytes = at;
     at += plan->places[m].bytes;
     RLO_TRY(add_member(header, metadata, name, plan->shapes[m], &plan->places[m]));
-    if (plan->options.digests != NULL) {
-      RLO_TRY(add_digest(metadata, name, &plan->options.digests[m]));
-    }
+    RLO_TRY(add_texts(metadata, plan, m));
     (void)json_object_set_new(map, name, json_string(plan->files[f].name));
   }
   return json_object_size(metadata) > 0 || json_object_del(header, RLO__METADATA_KEY) == 0

@@ -28,8 +28,8 @@ typedef struct member {
   rlo_dtype dtype;
   int32_t rank, file;
   int64_t offset, bytes;
-  /* Borrowed from the metadata. NULL: it is plain; nothing is known. */
-  const char *shape_text, *sharding;
+  /* Borrowed from the metadata; NULL: there is none. */
+  const char *texts[RLO__NUM_TEXTS];
   /* Behind the dimensions. */
   const char *name;
   int64_t dims[];
@@ -301,15 +301,15 @@ static rlo_status add_index(rlo_safetensors *list, const char *path) {
 
 /* ---------------------------------------------------------------- metadata */
 
-/* Gives a member the shape of a text, if that fits the header. */
-static rlo_status set_shape(member *m, const char *text) {
+/* Fails unless the shape of a member's text fits the header. */
+static rlo_status check_shape(const member *m) {
+  const char *text = m->texts[RLO__SHAPE_TEXT];
   rlo_shape shape;
   rlo_shape expected;
   rlo_shape found;
   RLO_TRY(rlo_shape_parse(text, strlen(text), &shape));
   RLO_TRY(rlo__safetensors_header_shape(&shape, &expected));
   RLO_TRY(rlo__safetensors_plain_shape(m->dtype, m->dims, m->rank, &found));
-  m->shape_text = text;
   return rlo_shape_equal(&expected, &found)
              ? RLO_OK
              : RLO_FAIL(RLO_PARSE,
@@ -318,13 +318,21 @@ static rlo_status set_shape(member *m, const char *text) {
                         rlo__safetensors_type_name(expected.dtype));
 }
 
-/* Returns the member whose name is behind a prefix in a key; NULL if there is none: others
- * drop members and keep the metadata. */
-static member *find_keyed(const rlo_safetensors *list, const char *key, const char *prefix) {
-  const size_t length = strlen(prefix);
+/* Gives an entry of the metadata to the member whose it is, if it is there: others drop
+ * members and keep the metadata. */
+static rlo_status set_text(const rlo_safetensors *list, const rlo_safetensors_text *text) {
+  const int k = rlo__safetensors_text_of(text->key);
   const int64_t n =
-      strncmp(key, prefix, length) == 0 ? rlo_safetensors_find(list, key + length) : -1;
-  return n < 0 ? NULL : list->members[n];
+      k == RLO__NUM_TEXTS
+          ? -1
+          : rlo_safetensors_find(list, text->key + strlen(rlo__safetensors_text_keys[k]));
+  if (n < 0) {
+    return RLO_OK;
+  }
+  member *m = list->members[n];
+  m->texts[k] = text->value;
+  const rlo_status status = k == RLO__SHAPE_TEXT ? check_shape(m) : RLO_OK;
+  return status == RLO_OK ? RLO_OK : blame(status, list->files[m->file].path, m->name);
 }
 
 static rlo_status read_metadata(rlo_safetensors *list) {
@@ -342,15 +350,7 @@ static rlo_status read_metadata(rlo_safetensors *list) {
       return RLO_FAIL(RLO_PARSE, "%s: '%s' of " RLO__METADATA_KEY " is no string",
                       list->files[0].path, key);
     }
-    member *shaped = find_keyed(list, key, RLO__SHAPE_KEY);
-    member *sharded = find_keyed(list, key, RLO__SHARDING_KEY);
-    const rlo_status status = shaped == NULL ? RLO_OK : set_shape(shaped, text->value);
-    if (status != RLO_OK) {
-      return blame(status, list->files[shaped->file].path, shaped->name);
-    }
-    if (sharded != NULL) {
-      sharded->sharding = text->value;
-    }
+    RLO_TRY(set_text(list, text));
     ++text;
   }
   return RLO_OK;
@@ -454,9 +454,11 @@ rlo_status rlo_safetensors_get_member(const rlo_safetensors *list, int64_t n,
                                   .file = m->file,
                                   .offset_bytes = m->offset,
                                   .bytes = m->bytes,
-                                  .sharding = m->sharding};
-  RLO_TRY(m->shape_text != NULL
-              ? rlo_shape_parse(m->shape_text, strlen(m->shape_text), &found.shape)
+                                  .sharding = m->texts[RLO__SHARDING_TEXT],
+                                  .digest = m->texts[RLO__DIGEST_TEXT],
+                                  .made_by = m->texts[RLO__MADE_BY_TEXT]};
+  RLO_TRY(m->texts[RLO__SHAPE_TEXT] != NULL
+              ? rlo_shape_parse(m->texts[RLO__SHAPE_TEXT], RLO_TEXT_TERMINATED, &found.shape)
               : rlo__safetensors_plain_shape(m->dtype, m->dims, m->rank, &found.shape));
   return rlo__report_write("safetensors member", "RLO_SAFETENSORS_MEMBER_INIT", &found, out_member,
                            sizeof(found));

@@ -30,6 +30,9 @@ typedef struct rlo__rule {
   char *made_by;
   /** Some of its operations move elements; the others cast and lay out. */
   bool is_moving;
+  /** Borrowed from the JSON: of which its results are the part of a device; NULL: of none. */
+  const char *sharding;
+  int64_t device;
   /** It joins members by number; and those of so many texts. */
   bool is_collecting;
   int32_t num_joined;

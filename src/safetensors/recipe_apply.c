@@ -263,6 +263,21 @@ static rlo_status write_made_by(piece *p, const char *before) {
   return RLO_OK;
 }
 
+/* Says of which sharding a result is a part. A part is not cut again as if it were whole. */
+static rlo_status set_sharding(const rlo_recipe_results *results, piece *p) {
+  const rlo__rule *rule = p->rule;
+  for (int32_t n = 0; n < p->made.num_members && rule->sharding != NULL; ++n) {
+    const rlo_recipe_member *member = &results->members[p->made.members[n]];
+    if (member->sharding != NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%s: member '%s' is the part of a device already, of %s", rule->label,
+                      member->name, member->sharding);
+    }
+  }
+  p->made.sharding = rule->is_moving ? rule->sharding : p->made.sharding;
+  return RLO_OK;
+}
+
 /* Makes a result of pieces that follow one another. */
 static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t count) {
   piece *p = &results->pieces[begin];
@@ -273,6 +288,7 @@ static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t 
   p->made.num_members = (int32_t)count;
   p->made.shape = member->shape;
   p->made.made_by = member->made_by;
+  p->made.sharding = member->sharding;
   if (p->made.is_copy) {
     return RLO_OK;
   }
@@ -283,6 +299,7 @@ static rlo_status make_result(rlo_recipe_results *results, size_t begin, size_t 
   if (p->made.is_copy) {
     return RLO_OK;
   }
+  RLO_TRY(set_sharding(results, p));
   RLO_TRY(write_made_by(p, member->made_by));
   p->made.shape = rlo__keep(&results->shapes, &shape, sizeof(shape));
   return p->made.shape != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;

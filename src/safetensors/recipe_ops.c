@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "relayout/ops.h"
+#include "relayout/sharding.h"
 #include "relayout/text.h"
 #include "safetensors/recipe.h"
 
@@ -96,6 +98,38 @@ static rlo_status append_split(const operation *op, rlo_chain *chain) {
   return rlo_chain_split(chain, sizes, parts, dim, op->part);
 }
 
+static bool is_unreduced(const rlo_sharding *sharding) {
+  const rlo_sharding_kind kind = rlo_sharding_get_kind(sharding);
+  bool is_some = kind == RLO_SHARDING_UNREDUCED;
+  rlo_sharding_tiles tiles;
+  if (kind == RLO_SHARDING_TILED && rlo_sharding_get_tiles(sharding, &tiles) == RLO_OK) {
+    for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
+      is_some |= tiles.subgroups[k].kind == RLO_SHARDING_UNREDUCED;
+    }
+  }
+  return is_some;
+}
+
+static rlo_status find_box(const rlo_sharding *sharding, const rlo_shape *shape, int64_t device,
+                           rlo_box *out_box) {
+  if (is_unreduced(sharding)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "devices hold summands of an unreduced array, and nothing says which");
+  }
+  const int64_t num_devices = rlo__max(1, rlo_sharding_num_devices(sharding));
+  RLO_TRY(rlo_sharding_validate(sharding, shape, num_devices));
+  return rlo_sharding_get_box(sharding, shape, device, out_box);
+}
+
+static rlo_status append_shard(const operation *op, rlo_chain *chain) {
+  rlo_sharding *sharding;
+  rlo_box box;
+  RLO_TRY(rlo_sharding_parse(op->arguments, RLO_TEXT_TERMINATED, &sharding));
+  const rlo_status status = find_box(sharding, rlo_chain_shape(chain), op->rule->device, &box);
+  rlo_sharding_release(sharding);
+  return status == RLO_OK ? rlo_chain_slice(chain, box.start, box.limit, NULL) : status;
+}
+
 /* Numbers, such as positions, would be rounded without a word. */
 static rlo_status append_cast(const operation *op, rlo_chain *chain) {
   const rlo_dtype dtype = rlo_chain_shape(chain)->dtype;
@@ -131,9 +165,14 @@ static const op_kind kinds[] = {
     {"split 0 512,64,64", DIGITS ", ", 1, RLO_CHAIN_MAX_PARTS + 1, {0}, append_split, NULL},
     {"slice 0:4,2:", DIGITS ",:", 2, 2 * RLO_MAX_RANK, {INT64_MIN, INT64_MAX}, append_box, NULL},
     {"pad 0:3,1:2", DIGITS ",:", 2, 2 * RLO_MAX_RANK, {0}, append_box, NULL},
+    {"shard {devices=[2,1]0,1}", NULL, 0, 0, {0}, append_shard, NULL},
     {"cast bf16", NULL, 0, 0, {0}, append_cast, NULL},
     {"layout {0,1}", NULL, 0, 0, {0}, NULL, NULL},
 };
+
+static bool is_layout(const op_kind *kind) {
+  return kind->append == NULL && kind->join == NULL;
+}
 
 /* Reads entries with a comma or a blank between them. */
 static bool read_numbers(operation *op) {
@@ -168,15 +207,15 @@ static rlo_status read_op(const rlo__rule *rule, size_t n, operation *out) {
   if (length == 0 || strncmp(text, kind->example, length) != 0) {
     return RLO_FAIL(RLO_PARSE,
                     "operation '%s' is none of perm, reshape, concat, stack, split, slice, pad, "
-                    "cast and layout, with arguments",
+                    "shard, cast and layout, with arguments",
                     length == 0 ? "" : text);
   }
   *out = (operation){.rule = rule, .kind = kind, .text = text, .arguments = text + length};
   const char *arguments = out->arguments;
   return (kind->characters != NULL
               ? arguments[strspn(arguments, kind->characters)] == '\0' && read_numbers(out)
-          : kind->append != NULL ? rlo_dtype_from_name(arguments, &out->dtype) == RLO_OK
-                                 : arguments[0] == '{')
+          : kind->append == append_cast ? rlo_dtype_from_name(arguments, &out->dtype) == RLO_OK
+                                        : arguments[0] == '{')
              ? RLO_OK
              : RLO_FAIL(RLO_PARSE, "operation '%s' is not right; a right one is \"%s\"", text,
                         kind->example);
@@ -202,15 +241,25 @@ static rlo_status read_ops(rlo__rule *rule, rlo__str *made_by) {
     RLO_TRY(read_op(rule, n, &op));
     joins += op.kind->join != NULL;
     splits += op.kind->append == append_split;
-    if (op.arguments[0] == '{' && n + 1 < json_array_size(rule->ops)) {
-      return RLO_FAIL(RLO_PARSE, "a layout is the last operation");
+    const bool is_shard = op.kind->append == append_shard;
+    const bool is_moving = is_shard || op.kind->characters != NULL;
+    if (is_layout(op.kind) ? n + 1 < json_array_size(rule->ops) : is_moving && rule->sharding) {
+      return RLO_FAIL(RLO_PARSE,
+                      "a layout is the last operation, and a shard the last but for it "
+                      "and casts");
     }
-    if (op.kind->characters != NULL) {
+    if (is_moving) {
       rlo__str_printf(made_by, "%s%s", rule->is_moving ? "; " : "[", op.text);
       rule->is_moving = true;
+      rule->sharding = is_shard ? op.arguments : NULL;
     }
   }
-  return check_counts(rule, joins, splits);
+  if (rule->sharding != NULL) {
+    rlo__str_printf(made_by, "; device %lld", (long long)rule->device);
+  }
+  return rule->sharding == NULL || rule->device >= 0
+             ? check_counts(rule, joins, splits)
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "a shard is the part of a device, and none is given");
 }
 
 rlo_status rlo__rule_read_ops(rlo__rule *rule) {
@@ -238,7 +287,7 @@ static rlo_status run(const rlo__rule *rule, const rlo_recipe_result *result, rl
     RLO_TRY(read_op(rule, n, &op));
     op.part = result->part;
     *out_at = op.text;
-    layout = op.arguments[0] == '{' ? op.arguments : NULL;
+    layout = is_layout(op.kind) ? op.arguments : NULL;
     if (op.kind->join != NULL) {
       RLO_TRY(join(&op, chains, count, size));
       count /= size;

@@ -88,8 +88,9 @@ static rlo_status read_rule(json_t *object, rlo__rule *rule) {
 }
 
 /* Reads rule n, or the rest behind the last one. */
-static rlo_status read_part(rlo_recipe *recipe, json_t *object, int32_t n) {
+static rlo_status read_part(rlo_recipe *recipe, json_t *object, int32_t n, int64_t device) {
   rlo__rule *rule = &recipe->rules[n];
+  rule->device = device;
   rule->number = n < recipe->num_rules ? n + 1 : 0;
   (void)snprintf(rule->label, sizeof(rule->label), rule->number > 0 ? "rule %d" : "the rest",
                  rule->number);
@@ -101,7 +102,7 @@ static rlo_status read_part(rlo_recipe *recipe, json_t *object, int32_t n) {
                         rule->number > 0 ? EXAMPLE : "{\"ops\": [\"cast bf16\"]}");
 }
 
-static rlo_status read_recipe(rlo_recipe *recipe) {
+static rlo_status read_recipe(rlo_recipe *recipe, int64_t device) {
   static const char *const keys[] = {"rules", "rest", NULL};
   const json_t *rules = json_object_get(recipe->root, "rules");
   json_t *rest = json_object_get(recipe->root, "rest");
@@ -122,13 +123,20 @@ static rlo_status read_recipe(rlo_recipe *recipe) {
     return RLO_OUT_OF_MEMORY;
   }
   recipe->num_rules = (int32_t)json_array_size(rules);
-  for (int32_t n = 0; n < recipe->num_rules; ++n) {
-    RLO_TRY(read_part(recipe, json_array_get(rules, (size_t)n), n));
+  bool is_sharded = device < 0;
+  for (int32_t n = 0; n <= recipe->num_rules; ++n) {
+    json_t *part = n < recipe->num_rules ? json_array_get(rules, (size_t)n) : rest;
+    RLO_TRY(read_part(recipe, part, n, device));
+    is_sharded |= recipe->rules[n].sharding != NULL;
   }
-  return read_part(recipe, rest, recipe->num_rules);
+  return is_sharded ? RLO_OK
+                    : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                               "there is no shard in it, so that device %lld has what all have",
+                               (long long)device);
 }
 
-rlo_status rlo_recipe_parse(const char *text, size_t bytes, rlo_recipe **out_recipe) {
+rlo_status rlo_recipe_parse(const char *text, size_t bytes, int64_t device,
+                            rlo_recipe **out_recipe) {
   RLO_REQUIRE(text, out_recipe);
   *out_recipe = NULL;
   if (bytes > RLO_RECIPE_MAX_BYTES) {
@@ -143,7 +151,7 @@ rlo_status rlo_recipe_parse(const char *text, size_t bytes, rlo_recipe **out_rec
   recipe->root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
   const rlo_status status =
       recipe->root != NULL
-          ? read_recipe(recipe)
+          ? read_recipe(recipe, device)
           : RLO_FAIL(
                 json_error_code(&error) == json_error_out_of_memory ? RLO_OUT_OF_MEMORY : RLO_PARSE,
                 "the recipe, line %d, column %d: %s", error.line, error.column, error.text);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recipes of docs/examples, each member against NumPy."""
 
+import json
 import os
 import sys
 
@@ -172,6 +173,91 @@ class Recipes(CliCase):
             fused["model.layers.0.%s.weight" % new] = np.concatenate(
                 [fused.pop("model.layers.0.%s.weight" % o) for o in olds])
         self.convert("fused", expected, fused)
+
+
+class Shards(CliCase):
+    """What the devices of a mesh hold, put together, is the whole."""
+    RULES = [{"from": "*.w",
+              "ops": ["perm 1,0", "shard {devices=[2,2]0,1,2,3}"]},
+             {"from": "rows", "ops": [
+                 "shard {devices=[2,1,2]<=[4] last_tile_dim_replicate}",
+                 "layout {0,1}"]}]
+
+    def setUp(self):
+        super().setUp()
+        self.members = {"even.w": drawn(6, 8), "uneven.w": drawn(5, 7),
+                        "one.w": drawn(3, 1), "rows": drawn(5, 4),
+                        "whole": drawn(7)}
+        self.write("in.safetensors", file_bytes(
+            {name: ("BF16", array.shape, array.tobytes())
+             for name, array in self.members.items()},
+            {"format": "pt", "sharding:gone": "{replicated}"}))
+        self.recipe(self.RULES)
+
+    def recipe(self, rules, **others):
+        self.write("r.json", json.dumps({"rules": rules, **others}).encode())
+
+    def run_recipe(self, source, target, *options):
+        self.ok("weights", "--host", "--recipe", "r.json",
+                source + ".safetensors", target + ".safetensors", *options)
+        return file_parts(self.read(target + ".safetensors"))[:2]
+
+    def test_mesh(self):
+        made = []
+        for device in range(4):
+            name = "device%d" % device
+            members, metadata = self.run_recipe("in", name, "--shard",
+                                                str(device))
+            self.run_recipe(name, "again", "--shard", str(device))
+            self.assertEqual(self.read(name + ".safetensors"),
+                             self.read("again.safetensors"))
+            self.assertEqual(
+                {key: value for key, value in metadata.items()
+                 if key.startswith("sharding:")},
+                {**{"sharding:%s.w" % part: "{devices=[2,2]0,1,2,3}"
+                    for part in ("even", "uneven", "one")},
+                 "sharding:rows": self.RULES[1]["ops"][0][6:]})
+            self.assertEqual(self.ok("describe", name + ".safetensors").count(
+                "  sharding={devices=["), 4)
+            made.append({name: np.frombuffer(data, np.uint16).reshape(dims)
+                         for name, (_, dims, data) in members.items()})
+        for name in "even.w", "uneven.w", "one.w":
+            parts = [each[name] for each in made]
+            self.assertTrue(np.array_equal(
+                np.block([parts[:2], parts[2:]]), self.members[name].T))
+        self.assertEqual(made[2]["uneven.w"].shape, (3, 3))
+        self.assertEqual(made[1]["one.w"].shape, (1, 1))
+        for device, each in enumerate(made):
+            self.assertTrue(np.array_equal(each["whole"],
+                                           self.members["whole"]))
+            begin = device // 2 * 3
+            self.assertTrue(np.array_equal(
+                each["rows"], self.members["rows"][begin:begin + 3].T.ravel()))
+
+    def test_later(self):
+        """The sharding stays until elements move; a part is cut once."""
+        self.run_recipe("in", "part", "--shard", "3")
+        self.fails(1, "rule 1: member 'even.w' is the part of a device "
+                   "already, of {devices=[2,2]0,1,2,3}", "weights", "--recipe",
+                   "r.json", "part.safetensors", "out", "--shard", "2")
+        self.recipe([{"from": "even.w", "to": "new", "ops": ["cast f32"]},
+                     {"from": "uneven.w", "ops": ["perm 1,0"]}])
+        metadata = self.run_recipe("part", "moved")[1]
+        self.assertEqual(metadata["sharding:new"], "{devices=[2,2]0,1,2,3}")
+        self.assertNotIn("sharding:even.w", metadata)
+        self.assertNotIn("sharding:uneven.w", metadata)
+        self.assertIn("sharding:one.w", metadata)
+
+    def test_refusals(self):
+        for words, *options in (
+                ("rule 1: a shard is the part of a device, and none is given",),
+                ("rule 1, result 'even.w', shard {devices=[2,2]0,1,2,3}: device "
+                 "4 is outside 0..3", "--shard", "4")):
+            self.fails(1, words, "weights", "--recipe", "r.json",
+                       "in.safetensors", "out", *options)
+        self.recipe([])
+        self.fails(1, "there is no shard in it", "weights", "--recipe",
+                   "r.json", "in.safetensors", "out", "--shard", "1")
 
 
 if __name__ == "__main__":

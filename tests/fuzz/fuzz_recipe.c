@@ -49,9 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   rlo_recipe_results *results = NULL;
   for (int32_t n = 0; n < COUNT && list[COUNT - 1].name == NULL; ++n) {
     FUZZ_CHECK(rlo_shape_parse(members[n][1], RLO_TEXT_TERMINATED, &shapes[n]) == RLO_OK);
-    list[n] = (rlo_recipe_member){members[n][0], &shapes[n], members[n][2]};
+    list[n] = (rlo_recipe_member){members[n][0], &shapes[n], members[n][2], NULL};
   }
-  if (rlo_recipe_parse((const char *)data, size, &recipe) != RLO_OK) {
+  if (rlo_recipe_parse((const char *)data, size, -1, &recipe) != RLO_OK &&
+      rlo_recipe_parse((const char *)data, size, 1, &recipe) != RLO_OK) {
     FUZZ_CHECK(recipe == NULL && rlo_error_last()->message[0] != '\0');
     return 0;
   }

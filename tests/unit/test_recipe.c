@@ -76,7 +76,8 @@ static rlo_status apply(const char *text, int64_t count, rlo_recipe **recipe,
                         rlo_recipe_results **results) {
   *recipe = NULL;
   *results = NULL;
-  const rlo_status status = rlo_recipe_parse(text, strlen(text), recipe);
+  const int64_t device = strstr(text, "shard ") == NULL ? -1 : 1;
+  const rlo_status status = rlo_recipe_parse(text, strlen(text), device, recipe);
   return status == RLO_OK ? rlo_recipe_apply(*recipe, members, count, results) : status;
 }
 
@@ -127,6 +128,10 @@ static const struct {
      "1 a u16[2,2]{1,0}: 0 0 2 0 0 0 4 0\n"},
     {"{'rules':[{'from':'a','ops':['reshape -1','layout {0:T(4)}']}]}", "a u8[2,3]",
      "1 a u8[6]{0:T(4)}: 0 1 2 3 4 5 255 255\n"},
+    /* What device 1 holds: the rest, all of it, and nothing. */
+    {"{'rules':[{'from':'a','ops':['perm 1,0','shard {devices=[2,1]0,1}','layout {0,1}']},"
+     "{'from':'b','ops':['shard {replicated}']}],'rest':{'ops':['shard {maximal device=0}']}}",
+     "a u8[2,3] b u8[2] c u8[1]", "1 a u8[1,2]{0,1}: 2 5\n2 b u8[2]{0}: 6 7\n0 c u8[0]{0}:\n"},
     /* What no rule takes, changed too. */
     {"{'rules':[{'from':'p'}],'rest':{'ops':['cast f32']}}", "p s8[2] w f16[1] v f32[1]",
      "1 p s8[2]{0}: 0 1\n0 w f32[1]{0}: 0 128 64 56\n0 v f32[1]{0}: 4 5 6 7\n"},
@@ -212,8 +217,21 @@ static const struct {
     {"{'rules':[{'from':'a','ops':['perm 1;0']}]}", "", RLO_PARSE,
      "rule 1: operation 'perm 1;0' is not right; a right one is \"perm 1,0\""},
     {"{'rules':[{'from':'a','ops':['perm']}]}", "", RLO_PARSE,
-     "operation 'perm' is none of perm, reshape, concat, stack, split, slice, pad, cast and "
-     "layout, with arguments"},
+     "operation 'perm' is none of perm, reshape, concat, stack, split, slice, pad, shard, cast "
+     "and layout, with arguments"},
+    {"{'rules':[{'from':'a','ops':['shard [2]']}]}", "", RLO_PARSE, "\"shard {devices=[2,1]0,1}\""},
+    {"{'rules':[{'from':'a','ops':['shard {replicated}','perm 0']}]}", "", RLO_PARSE,
+     "and a shard the last but for it and casts"},
+    {"{'rules':[{'from':'a','ops':['shard {devices=[2']}]}", "a u8[2]", RLO_PARSE,
+     "rule 1, result 'a', shard {devices=[2: "},
+    {"{'rules':[{'from':'a','ops':['shard {devices=[2,1]0,1}']}]}", "a u8[2]", RLO_INVALID_ARGUMENT,
+     "the sharding is for arrays of rank 2, the shape has rank 1"},
+    {"{'rules':[{'from':'a','ops':['shard {devices=[1]0}']}]}", "a u8[2]", RLO_OUT_OF_RANGE,
+     "device 1 is outside 0..0"},
+    {"{'rules':[{'from':'a','ops':['shard {unreduced}']}]}", "a u8[2]", RLO_UNSUPPORTED,
+     "devices hold summands"},
+    {"{'rules':[{'from':'a','ops':['shard {devices=[1,2]0,1 last_tile_dims={unreduced}}']}]}",
+     "a u8[2]", RLO_UNSUPPORTED, "devices hold summands"},
     {"{'rules':[{'from':'a','ops':['perm 1,']}]}", "", RLO_PARSE, "a right one is \"perm 1,0\""},
     {"{'rules':[{'from':'a','ops':['reshape 99999999999999999999']}]}", "", RLO_PARSE,
      "a right one is \"reshape 2,-1,64\""},
@@ -301,7 +319,7 @@ RLO_TABLE_TEST(test_recipe__twice_is_once, cases) {
   const int64_t count = rlo_recipe_results_count(once);
   for (int64_t n = 0; n < count; ++n) {
     const rlo_recipe_result *r = rlo_recipe_results_get(once, n);
-    made[n] = (rlo_recipe_member){r->name, r->shape, r->made_by};
+    made[n] = (rlo_recipe_member){r->name, r->shape, r->made_by, r->sharding};
   }
   expect_ok(rlo_recipe_apply(recipe, made, count, &twice));
   ck_assert_int_eq(rlo_recipe_results_count(twice), count);
@@ -404,7 +422,7 @@ RLO_TEST(test_recipe__many_rules_take_many_members) {
   }
   rlo__str_append(&text, "],\"rest\":\"refuse\"}");
   const clock_t begin = clock();
-  expect_ok(rlo_recipe_parse(rlo__str_text(&text), text.length, &recipe));
+  expect_ok(rlo_recipe_parse(rlo__str_text(&text), text.length, -1, &recipe));
   expect_ok(rlo_recipe_apply(recipe, many, RULES * EACH, &results));
   ck_assert_int_lt((clock() - begin) / CLOCKS_PER_SEC, 30);
   ck_assert_int_eq(rlo_recipe_results_count(results), RULES * EACH);

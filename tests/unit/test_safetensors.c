@@ -370,16 +370,23 @@ static void check_members(void) {
 /* With every limit of a file's size, and metadata that is carried over. */
 RLO_LOOP_TEST(test_safetensors__what_is_written_is_read, 0, 4) {
   static const int64_t limits[] = {0, 1, 20000, INT64_MAX};
-  static const rlo_safetensors_text texts[] = {
-      {"format", "pt"}, {"relayout:m1", "f32[9]"}, {"relayout.digest:m1", "old"}};
+  static const rlo_safetensors_text texts[] = {{"format", "pt"},
+                                               {"relayout:m1", "f32[9]"},
+                                               {"relayout.digest:m1", "old"},
+                                               {"sharding:m1", "old"},
+                                               {"relayout.made_by:m1", "old"}};
   static const rlo_digest digests[MAX_MEMBERS] = {{0x12, 0xab}};
+  static const char *const shardings[MAX_MEMBERS] = {"{replicated}"};
+  static const char *const made_by[MAX_MEMBERS] = {NULL, "[perm 1,0]"};
   rlo_safetensors_plan_options options = RLO_SAFETENSORS_PLAN_OPTIONS_INIT;
   rlo_safetensors_plan *plan = NULL;
   char target[3 * TEMP_FOLDER_CHARS];
   options.shard_bytes = limits[_i];
   options.metadata = texts;
-  options.num_metadata = 3;
+  options.num_metadata = 5;
   options.digests = digests;
+  options.shardings = shardings;
+  options.made_by = made_by;
   snprintf(target, sizeof(target), "%s/out%s", folder, _i == 0 ? ".safetensors" : "");
   parse_shapes(mixed, MAX_MEMBERS);
   expect_ok(rlo_safetensors_plan_create(names, shape_list, MAX_MEMBERS, &options, &plan));
@@ -395,11 +402,14 @@ RLO_LOOP_TEST(test_safetensors__what_is_written_is_read, 0, 4) {
   int64_t count = 0;
   ck_assert_str_eq(rlo_safetensors_metadata(list, &count)[0].value, "pt");
   /* Four of the shapes are not plain. */
-  ck_assert_int_eq(count, 5 + MAX_MEMBERS);
-  for (const rlo_safetensors_text *t = rlo_safetensors_metadata(list, &count); count > 0; --count) {
-    const bool is_first = strcmp(t[count - 1].key, "relayout.digest:m0") == 0;
-    ck_assert(!is_first || strcmp(t[count - 1].value, "000000000000001200000000000000ab") == 0);
-    ck_assert_str_ne(t[count - 1].value, "old");
+  ck_assert_int_eq(count, 7 + MAX_MEMBERS);
+  for (int64_t n = 0; n < MAX_MEMBERS; ++n) {
+    rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
+    expect_ok(rlo_safetensors_get_member(list, rlo_safetensors_find(list, names[n]), &m));
+    ck_assert_pstr_eq(m.sharding, shardings[n]);
+    ck_assert_pstr_eq(m.made_by, made_by[n]);
+    ck_assert_uint_eq(strlen(m.digest), 32);
+    ck_assert(n > 0 || strcmp(m.digest, "000000000000001200000000000000ab") == 0);
   }
 }
 
