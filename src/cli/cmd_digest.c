@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "relayout/ops.h"
+#include "relayout/safetensors.h"
 #include "relayout/text.h"
 #include "relayout/xla/shape_util.h"
 
 #include "array_file.h"
+#include "base/alloc.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "command.h"
 #include "convert.h"
 #include "display.h"
@@ -17,6 +25,8 @@
 typedef struct summation {
   rlo__array_source source;
   rlo_problem problem;
+  /* Some array is not what its file says. */
+  bool has_changed;
 } summation;
 
 /* Lowers a copy of the bytes, whatever they mean. */
@@ -35,7 +45,7 @@ static void report_digest(const rlo__stream *stream, rlo__report *r,
   RLO__REPORT(r, RLO__STRING("shape", NULL, name), RLO__STRING("file", NULL, s->source.file.path));
 }
 
-static int add_source(rlo__convert_request *request, summation *s) {
+static int add_source(rlo__convert_request *request, summation *s, rlo__stream_result *result) {
   rlo__stream_output output = {
       .shape = &s->source.contents.shape, .bytes = s->source.bytes, .is_dropped = true};
   const rlo__stream_job job = {.problem = &s->problem};
@@ -50,28 +60,83 @@ static int add_source(rlo__convert_request *request, summation *s) {
                         .has_digest = true,
                         .report = report_digest,
                         .payload = s};
-  rlo__stream_result result;
   RLO__EXIT_TRY(rlo__check(lower_copy(s)));
-  return rlo__stream_do(&stream, &result);
+  return rlo__stream_do(&stream, result);
 }
 
-static int digest_file(rlo__convert_request *request, const char *path) {
-  /* Static: a problem is too large for the stack. */
-  static summation s;
-  RLO__EXIT_TRY(rlo__array_source_open(path, &request->hints, &s.source));
+/* Prints the digest of an array, and says if its file has another one. */
+static int digest_source(rlo__convert_request *request, summation *s) {
   /* Bits above the values are not in the digest: they have to be none. */
-  const rlo_shape *shape = &s.source.contents.shape;
-  s.source.has_checked_values =
+  const rlo_shape *shape = &s->source.contents.shape;
+  const char *told = s->source.contents.digest;
+  char text[33];
+  rlo__stream_result result;
+  s->source.has_checked_values =
       shape->dtype != RLO_DTYPE_PRED &&
       rlo_shape_element_size_bits(shape) > rlo_dtype_value_bits(shape->dtype);
+  RLO__EXIT_TRY(add_source(request, s, &result));
+  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, result.digest.high,
+                 result.digest.low);
+  if (told[0] != '\0' && strcmp(text, told) != 0) {
+    s->has_changed = true;
+    (void)rlo__fail("%s has changed: its digest is %s, and was %s as the metadata say",
+                    s->source.file.path, text, told);
+  }
+  return RLO__EXIT_OK;
+}
+
+static int digest_file(rlo__convert_request *request, summation *s, const char *path) {
+  RLO__EXIT_TRY(rlo__array_source_open(path, &request->hints, &s->source));
   const int code =
-      s.source.has_header && request->hints.byte_order != RLO__BYTE_ORDER_DEFAULT
+      s->source.has_header && request->hints.byte_order != RLO__BYTE_ORDER_DEFAULT
           ? rlo__fail(
                 "%s has a header, which says its byte order: --byte-order is for files of "
                 "bare bytes",
                 path)
-          : add_source(request, &s);
-  rlo__array_source_close(&s.source);
+          : digest_source(request, s);
+  rlo__array_source_close(&s->source);
+  return code;
+}
+
+/* Digests member n of a file, or of a folder. */
+static int digest_member(rlo__convert_request *request, summation *s, const char *path,
+                         const rlo_safetensors *list, int64_t n) {
+  rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
+  char *name = NULL;
+  rlo__str text = rlo__str_growing();
+  RLO__EXIT_TRY(rlo__check(rlo_safetensors_get_member(list, n, &m)));
+  rlo__str_printf(&text, "%s::%s", path, m.name);
+  RLO__EXIT_TRY(rlo__check(rlo__str_take(&text, &name)));
+  s->source = (rlo__array_source){.contents = {.shape = m.shape, .offset_bytes = m.offset_bytes},
+                                  .bytes = m.bytes};
+  (void)snprintf(s->source.contents.digest, sizeof(s->source.contents.digest), "%s",
+                 m.digest == NULL ? "" : m.digest);
+  int code = rlo__input_file_open(rlo_safetensors_file_path(list, m.file), 0, &s->source.file);
+  if (code == RLO__EXIT_OK) {
+    s->source.file.path = name;
+    code = digest_source(request, s);
+    rlo__array_source_close(&s->source);
+  }
+  rlo__free(name);
+  return code;
+}
+
+/* Digests an operand: an array or, if it is a file with several and names none, each. */
+static int digest(rlo__convert_request *request, summation *s, const char *path) {
+  const rlo__file_hints *hints = &request->hints;
+  rlo_safetensors *list = NULL;
+  int code = RLO__EXIT_OK;
+  if (hints->from != NULL || hints->offset_bytes >= 0 || hints->array >= 0 ||
+      hints->byte_order != RLO__BYTE_ORDER_DEFAULT || access(path, F_OK) != 0 ||
+      !rlo__array_file_has_members(path)) {
+    return digest_file(request, s, path);
+  }
+  RLO__EXIT_TRY(rlo__check(rlo_safetensors_open(path, &list)));
+  const int64_t count = rlo_safetensors_num_members(list);
+  for (int64_t n = 0; n < count && code == RLO__EXIT_OK; ++n) {
+    code = count == 1 ? digest_file(request, s, path) : digest_member(request, s, path, list, n);
+  }
+  rlo_safetensors_release(list);
   return code;
 }
 
@@ -91,7 +156,9 @@ static const rlo__option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
+  /* Static: a problem is too large for the stack. */
   static rlo_shape from;
+  static summation s;
   rlo__convert_request request = {.hints = RLO__FILE_HINTS_INIT, .stream.devices.is_none = true};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_digest, argc, argv, &request, &request.common));
   if (optind == argc) {
@@ -103,9 +170,9 @@ static int run(int argc, char **argv) {
     request.hints.from = &from;
   }
   for (; optind < argc; ++optind) {
-    RLO__EXIT_TRY(digest_file(&request, rlo__path_of(argv[optind], "/dev/stdin")));
+    RLO__EXIT_TRY(digest(&request, &s, rlo__path_of(argv[optind], "/dev/stdin")));
   }
-  return RLO__EXIT_OK;
+  return s.has_changed ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
 }
 
 const rlo__command rlo__cmd_digest = {
@@ -119,6 +186,10 @@ const rlo__command rlo__cmd_digest = {
         "of each element at its index, and on nothing else: not on order, tiles,\n"
         "padding, strides, byte order or the file's format. Files with equal\n"
         "digests hold the same array. It is no cryptography.\n"
+        "\n"
+        "Of a file or a folder of weights it prints the line of each member. If the\n"
+        "metadata have another digest of one, it says so, and the exit code is 1,\n"
+        "after all members.\n"
         "\n"
         "  relayout digest a.npy\n"
         "  relayout digest --from 'f32[2,3]{0,1:pad(3,5)}' b.bin\n"

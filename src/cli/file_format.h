@@ -54,6 +54,8 @@ typedef struct rlo__file_contents {
   /** The header names a signed integer type, so that above a value are copies
    * of its sign. */
   bool has_signs;
+  /** The digest that the file says the array has; "": none. */
+  char digest[33];
 } rlo__file_contents;
 
 /**

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of weights: an array is a member, FILE.safetensors::NAME. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "relayout/safetensors.h"
@@ -55,6 +56,8 @@ static int open_member(const char *path, const char *member, const rlo__file_hin
   }
   if (code == RLO__EXIT_OK) {
     out_contents->offset_bytes = m.offset_bytes;
+    (void)snprintf(out_contents->digest, sizeof(out_contents->digest), "%s",
+                   hints->from != NULL || m.digest == NULL ? "" : m.digest);
     code = rlo__input_file_open(rlo_safetensors_file_path(list, m.file), hints->memory_bytes,
                                 out_file);
   }

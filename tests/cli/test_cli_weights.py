@@ -310,6 +310,33 @@ class Members(WeightsCase):
         self.assertEqual(self.read("named.safetensors"),
                          self.read("kept.safetensors"))
 
+    def test_digests(self):
+        """A line for each member; one that changed since it was noted is named."""
+        self.ok(*self.WEIGHTS, "in.safetensors", "out", "--max-shard-size",
+                "700")
+        lines = self.ok("digest", "out").splitlines()
+        found = {line.split("::")[1]: line for line in lines}
+        self.assertEqual(set(found), set(self.expected(self.members)))
+        self.assertEqual(len(lines), len(found))
+        names = ["l.0.norm", "none", "l.1.experts"]
+        self.assertEqual([found[name] for name in names], self.ok(
+            "digest", *("out::" + name for name in names)).splitlines())
+        members = {name: self.members["l.0." + name]
+                   for name in ("norm", "o.weight")}
+        told = {"relayout.digest:" + name: found["l.0.norm"][:32]
+                for name in (*members, "gone")}
+        self.write("told.safetensors", file_bytes(members, told))
+        code, out, err = self.run_command("digest", "told.safetensors")
+        self.assertEqual((code, len(out.splitlines())), (1, 2))
+        self.assertEqual(err.count("\n"), 1)
+        self.assertRegex(err, "told.safetensors::o.weight has changed: its "
+                         "digest is [0-9a-f]{32}, and was "
+                         + found["l.0.norm"][:32])
+        self.ok("digest", "told.safetensors::norm")
+        code, _, err = self.run_command("digest", "told.safetensors::o.weight")
+        self.assertEqual((code, "has changed" in err), (1, True))
+        self.ok("digest", "told.safetensors::o.weight", "--from", "f32[48]")
+
     def test_dry_run(self):
         command = [*self.WEIGHTS, "in.safetensors", "out",
                    "--dry-run"]
