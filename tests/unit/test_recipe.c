@@ -230,7 +230,7 @@ static const struct {
      "device 1 is outside 0..0"},
     {"{'rules':[{'from':'a','ops':['shard {unreduced}']}]}", "a u8[2]", RLO_UNSUPPORTED,
      "devices hold summands"},
-    {"{'rules':[{'from':'a','ops':['shard {devices=[1,2]0,1 last_tile_dims={unreduced}}']}]}",
+    {"{'rules':[{'from':'a','ops':['shard {devices=[2,2]<=[4] last_tile_dims={unreduced}}']}]}",
      "a u8[2]", RLO_UNSUPPORTED, "devices hold summands"},
     {"{'rules':[{'from':'a','ops':['perm 1,']}]}", "", RLO_PARSE, "a right one is \"perm 1,0\""},
     {"{'rules':[{'from':'a','ops':['reshape 99999999999999999999']}]}", "", RLO_PARSE,
