@@ -153,9 +153,9 @@ typedef struct rlo_context_options {
    * Directories of programs that came with a package, absolute paths between colons,
    * which are read where cache_dir has no program, and never written. NULL:
    * relayout/programs in each of $XDG_DATA_DIRS, else in /usr/local/share and /usr/share,
-   * unless cache_dir is ""; "": none. Not read if it, or the program's file, is a symbolic link, belongs to
-   * another user than root and this one, or others can write to it. What
-   * `relayout cache warm --into` writes is such a directory, for the same device and driver.
+   * unless cache_dir is ""; "": none. Not read if it, or the program's file, is a symbolic link,
+   * belongs to another user than root and this one, or others can write to it. What `relayout cache
+   * warm --into` writes is such a directory, for the same device and driver.
    */
   const char *shared_cache_dirs;
 } rlo_context_options;
