@@ -5,7 +5,9 @@
  * quotient that counts those of the source. Their edges fall together at common
  * multiples, which may be beyond any memory. So boxes are whole chunks of the
  * destination, and a piece is what a box and one chunk of the source have in common.
- * A chunk that lies across an edge of boxes is read for each. */
+ * A chunk that is a granule and lies across an edge of boxes is read for each. Of
+ * another one a piece reads its part: tiles of a file are cut like chunks, since what
+ * a box has of many tiles lies between what it has not. */
 
 #include <math.h>
 #include <string.h>
@@ -22,6 +24,8 @@
 enum {
   /** Boxes along an axis that a search looks at one by one. */
   MOST_BOXES = 1 << 14,
+  /** Parts of chunks that are looked at one by one. */
+  MOST_PIECES = 1 << 14,
   /** Steps in which a box grows. */
   MOST_STEPS = 64
 };
@@ -47,6 +51,8 @@ typedef struct chunk_index {
 typedef struct chunks {
   rlo__piece_grid grid;
   const rlo__piece_budget *budget;
+  /** Chunks are granules; else the planned ones are no more than chunks. */
+  bool are_granules;
   /** Axes of a quotient's form, and others that step from chunk to chunk. */
   bool is_of_quotient[RLO_MAX_AXES], is_outer[RLO_MAX_AXES];
   int32_t num_indices;
@@ -58,7 +64,7 @@ typedef struct chunks {
   int64_t atom_bytes, chunk_bytes;
   /** The indices along outer axes together at which something is read. */
   double num_outer;
-  rlo_problem part;
+  rlo_problem part, piece;
   rlo__piece_plan plan;
 } chunks;
 
@@ -77,6 +83,21 @@ static int64_t inner_step(const rlo_problem *problem, const rlo_form *form) {
     step = along;
   }
   return step;
+}
+
+/* Takes the moves of quotients for granules, where units are. */
+static void find_granule(chunks *c) {
+  const rlo_problem *problem = c->grid.problem;
+  int64_t units = 0;
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    const int64_t step = inner_step(problem, &term->form);
+    int64_t move;
+    if (step != 0 && rlo__mul_add(problem->src.term[t], step, term->divisor, &move)) {
+      units = rlo__gcd(units, rlo__abs(move));
+    }
+  }
+  c->grid.granule_bytes[SRC] = rlo__mul_capped(units, problem->unit_bits) / 8;
 }
 
 /* Tells if so many units of the source are whole granules. */
@@ -385,6 +406,29 @@ static rlo_status write_plan(chunks *c, const rlo__tally *boxes) {
   return RLO_OK;
 }
 
+/* Adds up what pieces read that are parts of chunks; many have a bound. */
+static rlo_status count_parts(chunks *c) {
+  int64_t bytes = 0;
+  int64_t most = 0;
+  if (c->plan.num_pieces > MOST_PIECES) {
+    return RLO_OK;
+  }
+  for (int64_t box = 0; box < c->plan.num_boxes; ++box) {
+    RLO_TRY(rlo__piece_plan_box(&c->plan, box, &c->part));
+    for (int64_t n = rlo__piece_plan_num_pieces(&c->plan, box) - 1; n >= 0; --n) {
+      rlo__lattice moved;
+      RLO_TRY(rlo__piece_plan_cut(&c->plan, box, n, &c->part, &c->piece));
+      RLO_TRY(rlo__grid_moved(&c->piece, SRC, 1, c->grid.storage_bytes[SRC], true, &moved));
+      const int64_t of_piece = rlo__lattice_bytes(&moved);
+      c->plan.read_run_bytes = of_piece > most ? moved.run_bytes : c->plan.read_run_bytes;
+      most = rlo__max(most, of_piece);
+      bytes += of_piece;
+    }
+  }
+  c->plan.bytes_read = bytes;
+  return RLO_OK;
+}
+
 /* Takes the box that reads least, with more chunks in memory at a time if that is as
  * good. */
 static rlo_status search_box(chunks *c, bool *out_is_found) {
@@ -420,6 +464,12 @@ static rlo_status make(chunks *c, int64_t *out_least_bytes, bool *out_is_found) 
   for (int32_t a = 0; a < c->grid.problem->num_axes; ++a) {
     c->atoms[a] = rlo__grid_atom(&of_destination, a);
   }
+  if (!c->are_granules) {
+    find_granule(c);
+  }
+  if (c->grid.granule_bytes[SRC] == 0) {
+    return RLO_OK;
+  }
   RLO_TRY(find_chunks(c));
   RLO_TRY(count_outer(c));
   RLO_TRY(check_boxes(c, c->atoms, &tally, &is_safe));
@@ -430,7 +480,8 @@ static rlo_status make(chunks *c, int64_t *out_least_bytes, bool *out_is_found) 
   *out_least_bytes =
       rlo__min(staging_bytes(c, c->atoms, 1), staging_bytes(c, c->grid.problem->extents, 1));
   align_box(c);
-  return search_box(c, out_is_found);
+  RLO_TRY(search_box(c, out_is_found));
+  return *out_is_found && !c->are_granules ? count_parts(c) : RLO_OK;
 }
 
 rlo_status rlo__piece_plan_chunks(const rlo__piece_grid *grid, const rlo__piece_budget *budget,
@@ -438,9 +489,10 @@ rlo_status rlo__piece_plan_chunks(const rlo__piece_grid *grid, const rlo__piece_
                                   rlo__piece_plan *out) {
   const rlo_problem *problem = grid->problem;
   bool is_free[RLO_MAX_AXES];
-  bool is_cut = problem->unit_bits % rlo__mul_capped(grid->granule_bytes[SRC], 8) != 0 &&
-                !budget->is_memory[SRC] && !budget->is_memory[DST] &&
-                rlo_problem_dst_unit_bits(problem) % 8 == 0 && !rlo_problem_reads_cells(problem) &&
+  const bool are_granules = problem->unit_bits % rlo__mul_capped(grid->granule_bytes[SRC], 8) != 0;
+  bool is_cut = (are_granules || problem->num_terms > 0) && !budget->is_memory[SRC] &&
+                !budget->is_memory[DST] && rlo_problem_dst_unit_bits(problem) % 8 == 0 &&
+                !rlo_problem_reads_cells(problem) &&
                 problem->num_guards + problem->num_terms <= RLO_MAX_GUARDS;
   *out_least_bytes = INT64_MAX;
   *out_is_found = false;
@@ -457,11 +509,12 @@ rlo_status rlo__piece_plan_chunks(const rlo__piece_grid *grid, const rlo__piece_
   }
   c->grid = *grid;
   c->budget = budget;
+  c->are_granules = are_granules;
+  c->plan.problem = *problem;
   rlo_status status = make(c, out_least_bytes, out_is_found);
   *out_is_found = *out_is_found && status == RLO_OK;
   if (*out_is_found) {
     *out = c->plan;
-    out->problem = *problem;
   }
   rlo__free(c);
   /* Other boxes may do where an index exceeds 64 bits. */

@@ -129,11 +129,11 @@ static rlo_status fill_granules(const rlo_problem *part, int64_t granule_bytes,
 }
 
 rlo_status rlo__grid_moved(const rlo_problem *part, rlo__problem_side side, int64_t granule_bytes,
-                           int64_t storage_bytes, rlo__lattice *out) {
+                           int64_t storage_bytes, bool is_of_chunk, rlo__lattice *out) {
   bool is_hull;
   RLO_TRY(rlo__problem_packing(part, side, out, &is_hull));
   const bool is_granular = rlo__lattice_is_granular(out, granule_bytes, storage_bytes);
-  if (granule_bytes == 1 || (is_granular && part->num_guards == 0)) {
+  if ((granule_bytes == 1 && !is_of_chunk) || (is_granular && part->num_guards == 0)) {
     return RLO_OK;
   }
   if (side == RLO__SIDE_DESTINATION) {

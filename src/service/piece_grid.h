@@ -50,11 +50,12 @@ int64_t rlo__grid_wide_granule(const rlo_problem *problem, rlo__problem_side sid
  * storage: the lattice of rlo__problem_packing(), or of the source the run of
  * granules that holds its span, and of the destination the granules of what it would
  * write without guards.
+ * @param is_of_chunk  the part is a piece of chunks: its span is looked at in any case.
  * @return what rlo__problem_packing returns.
  */
 RLO_NODISCARD rlo_status rlo__grid_moved(const rlo_problem *part, rlo__problem_side side,
                                          int64_t granule_bytes, int64_t storage_bytes,
-                                         rlo__lattice *out);
+                                         bool is_of_chunk, rlo__lattice *out);
 
 /** Fills what a part writes up to whole granules, where the part is linear in that
  *  packed memory; else leaves it. @return RLO_OK; RLO_OUT_OF_MEMORY. */

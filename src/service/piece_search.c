@@ -351,24 +351,25 @@ static rlo_status try_freedom(search *s, freedom f) {
   return RLO_OK;
 }
 
-/* Tries boxes of chunks. They are taken if nothing else can be, and between chunks
- * if they read less: what is read again is decoded again. The trial has the problem. */
+/* Tries boxes of chunks where others read bytes again, or cannot be. They are taken if
+ * they read less, where what is read again is decoded again; else if they take less time.
+ * The trial has the problem. */
 static rlo_status try_chunks(search *s) {
   int64_t least;
   bool is_found;
   rlo__piece_grid grid = s->grid;
   grid.problem = s->given;
-  const bool is_found_already = s->best_cost < (double)INFINITY;
+  const bool is_decoded = s->given->unit_bits % rlo__mul_capped(grid.granule_bytes[SRC], 8) != 0;
   if (s->is_forward[SRC] || s->is_forward[DST] ||
-      (is_found_already && grid.granule_bytes[DST] == 1)) {
+      (s->best_cost < (double)INFINITY && s->best.bytes_read <= s->given->src_bytes)) {
     return RLO_OK;
   }
   RLO_TRY(rlo__piece_plan_chunks(&grid, s->budget, &least, &is_found, &s->trial));
   s->least_host_bytes = rlo__min(s->least_host_bytes, least);
   s->can_cut = s->can_cut || least < INT64_MAX;
-  const bool reads_less = grid.granule_bytes[DST] > 1 && s->trial.bytes_read < s->best.bytes_read;
-  if (is_found && (reads_less || !is_found_already)) {
-    s->best_cost = (double)INFINITY;
+  if (is_found) {
+    const bool reads_less = is_decoded && s->trial.bytes_read < s->best.bytes_read;
+    s->best_cost = reads_less ? (double)INFINITY : s->best_cost;
     keep_trial(s);
   }
   return RLO_OK;

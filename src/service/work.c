@@ -25,9 +25,10 @@ static rlo_status check_room(const char *what, int64_t bytes, int64_t room) {
 /* Moves a side of a problem into packed memory, of whole granules of the storage
  * that it is moved to or from; NULL: of a box. */
 static rlo_status pack_side(rlo_problem *problem, rlo__problem_side side,
-                            const rlo_storage *storage, rlo__lattice *lattice) {
+                            const rlo_storage *storage, bool is_of_chunk, rlo__lattice *lattice) {
   RLO_TRY(rlo__grid_moved(problem, side, storage != NULL ? storage->traits.granule_bytes : 1,
-                          storage != NULL ? storage->traits.bytes : INT64_MAX, lattice));
+                          storage != NULL ? storage->traits.bytes : INT64_MAX, is_of_chunk,
+                          lattice));
   return rlo__problem_rebase(problem, side, lattice, problem);
 }
 
@@ -147,7 +148,7 @@ static rlo_status place_box(rlo__pipeline *pipeline, rlo__box *box) {
   const rlo__pass *pass = pipeline->pass;
   rlo__problem_side side = pass->plan.gathered;
   rlo_storage *storage = pass->storages[side];
-  RLO_TRY(pack_side(&box->problem, side, storage, &box->lattice));
+  RLO_TRY(pack_side(&box->problem, side, storage, false, &box->lattice));
   RLO_TRY(check_room("box", rlo__lattice_bytes(&box->lattice), pipeline->pass->staging.box_bytes));
   bool is_source = side == RLO__SIDE_SOURCE;
   if (!is_source) {
@@ -191,7 +192,7 @@ static rlo_status pack_out_of_box(rlo_problem *problem, rlo__problem_side side, 
   bool is_hull;
   RLO_TRY(rlo__problem_packing_unbounded(problem, side, lattice, &is_hull));
   /* It may be planned as one that the end of the memory cuts off. */
-  return rlo__lattice_bytes(lattice) > room ? pack_side(problem, side, NULL, lattice)
+  return rlo__lattice_bytes(lattice) > room ? pack_side(problem, side, NULL, false, lattice)
                                             : rlo__problem_rebase(problem, side, lattice, problem);
 }
 
@@ -214,8 +215,9 @@ static rlo_status place_side(rlo__pipeline *pipeline, rlo__slot *slot, rlo_probl
   *place = (rlo__piece_side){.memory = slot->memory,
                              .is_packed = true,
                              .storage = is_in_box ? NULL : pass->storages[side]};
-  RLO_TRY(is_in_box ? pack_out_of_box(problem, side, room, &place->lattice)
-                    : pack_side(problem, side, place->storage, &place->lattice));
+  RLO_TRY(is_in_box
+              ? pack_out_of_box(problem, side, room, &place->lattice)
+              : pack_side(problem, side, place->storage, pass->plan.is_of_chunks, &place->lattice));
   place->bytes = rlo__lattice_bytes(&place->lattice);
   if (pass->plan.is_tiled[side]) {
     place->lattice = (rlo__lattice){.run_bytes = place->bytes, .is_exact = true};

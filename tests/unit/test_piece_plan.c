@@ -260,7 +260,8 @@ RLO_TEST(test_piece_plan__granules_of_which_a_guard_leaves_some) {
       expect_ok(rlo__piece_plan_cut(&plan, b, p, &box, &piece));
       const rlo_problem *written = plan.gathered == RLO__SIDE_DESTINATION ? &box : &piece;
       rlo__lattice moved;
-      expect_ok(rlo__grid_moved(written, RLO__SIDE_DESTINATION, 16, 7680, &moved));
+      expect_ok(
+          rlo__grid_moved(written, RLO__SIDE_DESTINATION, 16, 7680, plan.is_of_chunks, &moved));
       ck_assert_int_eq(moved.base_byte % 16, 0);
       ck_assert_int_eq(moved.run_bytes % 16, 0);
     }
@@ -285,7 +286,8 @@ static void expect_counts_of_chunks(int64_t src_granule, int64_t dst_granule) {
     for (int64_t p = 0; num_pieces < end; ++p, ++num_pieces) {
       rlo__lattice moved;
       expect_ok(rlo__piece_plan_cut(&plan, b, p, &box, &piece));
-      expect_ok(rlo__grid_moved(&piece, RLO__SIDE_SOURCE, src_granule, whole.src_bytes, &moved));
+      expect_ok(
+          rlo__grid_moved(&piece, RLO__SIDE_SOURCE, src_granule, whole.src_bytes, true, &moved));
       bytes += rlo__lattice_bytes(&moved);
     }
   }
