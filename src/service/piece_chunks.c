@@ -261,9 +261,11 @@ static double count_within(const chunks *c, const chunk_index *index, const int6
   const int64_t extent = index->axis < 0 ? 1 : c->grid.problem->extents[index->axis];
   const int64_t width = index->axis < 0 ? 1 : box[index->axis];
   const int64_t step = index->axis < 0 ? 0 : index->term->form.axis[index->axis];
-  if (bounds[0] <= bounds[1] && extent / width > most_boxes) {
-    return (double)(rlo__floor_div(bounds[1], divisor) - rlo__floor_div(bounds[0], divisor) + 1 +
-                    extent / width);
+  const int64_t num_boxes = extent / width;
+  if (bounds[0] <= bounds[1] && num_boxes > most_boxes) {
+    const int64_t num_values =
+        rlo__floor_div(bounds[1], divisor) - rlo__floor_div(bounds[0], divisor) + 1;
+    return (double)(num_values + num_boxes);
   }
   int64_t count = 0;
   for (int64_t at = 0; at < extent; at += width) {
