@@ -428,7 +428,8 @@ rlo__lattice rlo__lattice_fill(const rlo__lattice *lattice, int64_t granule_byte
   if (filled.num_dims == 0) {
     filled.run_bytes = rlo__min(filled.run_bytes, storage_bytes - filled.base_byte);
   }
-  return filled;
+  const rlo__lattice hull = rlo__lattice_hull(&filled);
+  return hull.base_byte + hull.run_bytes > storage_bytes ? *lattice : filled;
 }
 
 rlo__lattice rlo__lattice_widen(const rlo__lattice *lattice, int64_t granule_bytes,

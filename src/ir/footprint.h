@@ -79,7 +79,8 @@ rlo__lattice rlo__lattice_widen(const rlo__lattice *lattice, int64_t granule_byt
  * has parts of them: its last dims, which do not step by granules, become part of
  * the run. It ends with the storage, if a single run is left. Lattices that begin
  * with granules and share no byte share none then. This one, where that would not
- * hold: where it leaves out granules within a run.
+ * hold: where it leaves out granules within a run, and where the last run would end
+ * behind the storage.
  */
 rlo__lattice rlo__lattice_fill(const rlo__lattice *lattice, int64_t granule_bytes,
                                int64_t storage_bytes);

@@ -435,9 +435,10 @@ static rlo_status count_parts(chunks *c) {
  * good. */
 static rlo_status search_box(chunks *c, bool *out_is_found) {
   double best = (double)INFINITY;
+  rlo__tally tally;
+  bool is_safe;
   for (int64_t slots = c->budget->num_slots; slots >= 1; slots /= 2) {
-    rlo__tally tally;
-    bool is_safe = false;
+    is_safe = false;
     /* All at once takes one box; less takes two. */
     const int64_t *begin = fits(c, c->aligned, slots) ? c->aligned
                            : fits(c, c->atoms, slots) ? c->atoms
@@ -454,6 +455,13 @@ static rlo_status search_box(chunks *c, bool *out_is_found) {
       RLO_TRY(write_plan(c, &tally));
       *out_is_found = true;
     }
+  }
+  /* Larger ones may end within a granule at the storage's end. */
+  if (!*out_is_found && fits(c, c->atoms, 1)) {
+    memcpy(c->box, c->atoms, sizeof c->box);
+    RLO_TRY(check_boxes(c, c->box, &tally, &is_safe));
+    RLO_TRY(write_plan(c, &tally));
+    *out_is_found = true;
   }
   return RLO_OK;
 }

@@ -161,6 +161,17 @@ static rlo__lattice widest(const tallier *t, const rlo__lattice *lattice) {
   return (rlo__lattice){.run_bytes = rlo__min(most, t->grid->storage_bytes[t->side])};
 }
 
+/* Tells if the last piece of the kind ends within the storage, of which all but single
+ * runs are filled alike. */
+static bool ends_inside(const tallier *t, const rlo__lattice *lattice) {
+  const rlo__lattice hull = rlo__lattice_hull(lattice);
+  int64_t low;
+  int64_t high;
+  return lattice->num_dims == 0 ||
+         (find_shifts(t, &low, &high) &&
+          hull.base_byte + hull.run_bytes + high <= t->grid->storage_bytes[t->side]);
+}
+
 /* Adds `count` pieces with footprints like that of [begins, ends). */
 static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   rlo__lattice lattice = {.run_bytes = 0};
@@ -176,7 +187,7 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   }
   const bool is_granular =
       t->granule_bytes == 1 ||
-      (!is_bound && t->is_stepped &&
+      (!is_bound && t->is_stepped && (!t->is_filled || ends_inside(t, &lattice)) &&
        rlo__lattice_is_granular(&lattice, t->granule_bytes,
                                 count == 1 ? t->grid->storage_bytes[t->side] : INT64_MAX));
   if (!is_granular && t->side == RLO__SIDE_SOURCE) {
