@@ -39,7 +39,7 @@ RLO_TEST(test_service_random__one_after_the_other) {
   test_job_expect_counts(&counts);
   ck_assert_int_gt(counts.jobs, num_problems() / 5);
   ck_assert_int_gt(counts.with_thousands, counts.jobs / 100);
-  ck_assert_int_gt(counts.read_forward, counts.jobs / 50);
+  ck_assert_int_gt(counts.read_forward, counts.jobs / 100);
   ck_assert_int_gt(counts.written_forward, counts.jobs / 100);
   ck_assert_int_gt(counts.cut_loads, counts.jobs / 50);
   ck_assert_int_gt(counts.cut_sums, counts.jobs / 50);
