@@ -117,7 +117,10 @@ static int64_t evaluate_name(condition *c, span name) {
 
 static int64_t evaluate_operand(condition *c) {
   skip_spaces(&c->rest);
-  const char first = c->rest.at < c->rest.end ? *c->rest.at : '\0';
+  char first = '\0';
+  if (c->rest.at < c->rest.end) {
+    first = *c->rest.at;
+  }
   if (isdigit((unsigned char)first)) {
     const span digits = take_word(&c->rest);
     return strtoll(digits.at, NULL, 0);
@@ -448,7 +451,10 @@ static bool is_macro_name(span word) {
 /** Skips to the bracket that closes the one that a span begins with. */
 static span take_brackets(span *rest) {
   const char open = *rest->at;
-  const char close = open == '(' ? ')' : open == '{' ? '}' : ']';
+  char close = ']';
+  if (open != '[') {
+    close = open == '(' ? ')' : '}';
+  }
   span inner = {rest->at + 1, NULL};
   int depth = 0;
   do {

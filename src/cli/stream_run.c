@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,14 +20,13 @@
 #define LOOK_MILLISECONDS 100
 
 /*
- * Where the jobs run. With devices, in the child process that uses the driver:
- * the pieces pass through the driver's memory there. The child draws the
- * progress too, since it has the jobs at hand; the parent only waits, and owns
- * what must not depend on the driver: the parts, which it made before the fork,
- * and their names. If the driver dies, or a signal ends the command, the parent
- * unlinks the parts, but for those with a journal, and the targets are what
- * they were. What remains of the jobs is in a shared page. On the host there is
- * no driver, and no child.
+ * Where the jobs run. With devices, in the child process that uses the driver: the
+ * pieces pass through the driver's memory there. The child draws the progress too, since
+ * it has the jobs at hand; the parent only waits, and owns what must not depend on the
+ * driver: the parts, which it made before the fork, and their names. If the driver dies,
+ * or a signal ends the command, the parent unlinks the parts, but for those with a
+ * journal, and the targets are what they were. What remains of the jobs is in a shared
+ * page. On the host there is no driver, and no child.
  */
 typedef struct run {
   rlo__stream *stream;
@@ -379,6 +379,7 @@ static int do_steps(run *r) {
     RLO__EXIT_TRY(rlo__check(all->make_step(all, n, 0, INT64_MAX, &step)));
     const bool is_due = r->before.bytes_done - noted_bytes > rlo__thresholds.cli_journaled_bytes;
     rlo__stream_output *next = step.outputs->whole;
+    assert(next != NULL);
     if (whole != next || is_due) {
       RLO__EXIT_TRY(rlo__stream_note_steps(all, whole, n));
       noted_bytes = r->before.bytes_done;

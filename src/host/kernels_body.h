@@ -56,7 +56,8 @@ TARGET static inline __attribute__((always_inline)) int64_t PASTE(steps_, ISA)(
     VECTOR in[RLO__HOST_MAX_STREAMS];
 #pragma GCC unroll 8
     for (int64_t u = 0; u < num_streams; ++u) {
-      in[u] = is_split ? LOAD(src + near + u * 16, lanes, 1) : LOAD_ROW(src + far + streams[u]);
+      in[u] = is_split ? LOAD(src + near + u * 16, lanes, (int64_t)1)
+                       : LOAD_ROW(src + far + streams[u]);
     }
 #pragma GCC unroll 8
     for (int64_t v = 0; v < num_streams; ++v) {

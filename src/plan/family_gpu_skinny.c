@@ -186,11 +186,12 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
                            rlo__arg_index(plan.long_units),
                            rlo__arg_index(plan.ld),
                            {0}};
+  const int64_t lane_bytes = plan.short_units * plan.piece_bytes;
   RLO_TRY(rlo__grid_emit(query, &plan.group, "gpu_skinny", constants, args, launch));
   rlo__launch_describe(launch, "%s %lld streams of %lld units of %lld bytes, %lld bytes per lane",
                        plan.is_split ? "split into" : "join", (long long)plan.short_units,
                        (long long)plan.long_units, (long long)plan.group.geometry.unit_bytes,
-                       (long long)(plan.short_units * plan.piece_bytes));
+                       (long long)lane_bytes);
   return RLO_OK;
 }
 
