@@ -9,7 +9,6 @@
 
 #include "base/available.h"
 #include "base/checked.h"
-#include "base/sentence.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/threshold.h"
@@ -509,104 +508,4 @@ int rlo__stream_plan(rlo__stream *stream) {
   }
   stream->is_in_memory = !is_asked_for && is_better_in_memory(stream, &s);
   return RLO__EXIT_OK;
-}
-
-/* -------------------------------------------------------------------- words */
-
-/* Appends an argument as a shell reads it: what a terminal would obey in $'', as POSIX.1-2024 has
- * it. */
-static void append_argument(rlo__str *command, const char *argument) {
-  static const char plain[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-      "_-./,:=+@%";
-  const bool is_plain = argument[0] != '\0' && strspn(argument, plain) == strlen(argument);
-  rlo__str_append(command, is_plain ? " " : " '");
-  while (*argument != '\0') {
-    char step[RLO__SENTENCE_STEP_BYTES];
-    const char *at = argument;
-    const bool is_quote = *at == '\'';
-    const size_t bytes = rlo__sentence_next(&argument, step);
-    const bool is_escaped = at + bytes != argument;
-    rlo__str_append(command, is_quote ? "'\\" : is_escaped ? "'$'" : "");
-    rlo__str_append_bytes(command, step, bytes);
-    rlo__str_append(command, is_quote ? "'" : is_escaped ? "''" : "");
-  }
-  rlo__str_append(command, is_plain ? "" : "'");
-}
-
-static void make_command(const rlo__stream *stream, rlo__stream_words *words) {
-  const rlo__common_options *common = stream->common;
-  rlo__str command = rlo__str_over(words->command, sizeof(words->command));
-  rlo__str_append(&command, "relayout");
-  for (int n = 0; n < common->num_arguments; ++n) {
-    append_argument(&command, common->arguments[n]);
-    if (n == 0 && !stream->options->is_resumed) {
-      rlo__str_append(&command, " --resume");
-    }
-  }
-  if (rlo__str_is_cut(&command)) {
-    strcpy(words->command, "the same arguments and --resume");
-  }
-}
-
-void rlo__stream_words_make(const rlo__stream *stream, const rlo_job_info *info,
-                            rlo__stream_words *out_words) {
-  out_words->info = info;
-  /* On a terminal the line that is being drawn ends first. */
-  out_words->line_end = isatty(STDERR_FILENO) ? "\n" : "";
-  char path[PATH_MAX];
-  (void)rlo__sentence_escape(
-      path, sizeof(path),
-      stream->num_outputs == 1 && stream->outputs[0].path != NULL ? stream->outputs[0].path : "");
-  snprintf(out_words->removed, sizeof(out_words->removed),
-           "relayout: stopped; nothing was written%s%s\n", path[0] == '\0' ? "" : " to ", path);
-  make_command(stream, out_words);
-}
-
-/* A signal handler may call these. */
-static void say(const char *text) {
-  ssize_t count = write(STDERR_FILENO, text, strlen(text));
-  (void)count;
-}
-
-/* " at 47 %", if it is known. */
-static void say_share(const rlo_job_info *info) {
-  if (info->bytes_total <= 0) {
-    return;
-  }
-  int percent = (int)(100.0 * (double)info->bytes_done / (double)info->bytes_total);
-  percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
-  char digits[4] = {(char)('0' + percent / 100), (char)('0' + percent / 10 % 10),
-                    (char)('0' + percent % 10), '\0'};
-  say(" at ");
-  say(digits + (percent < 10 ? 2 : percent < 100 ? 1 : 0));
-  say(" %");
-}
-
-static void say_stop(const rlo__stream_words *w, bool stays, const char *what) {
-  say(w->line_end);
-  if (!stays) {
-    say(w->removed);
-    return;
-  }
-  say("relayout: stopped");
-  say_share(w->info);
-  say(what);
-  say("; go on with: ");
-  say(w->command);
-  say("\n");
-}
-
-void rlo__stream_words_stop(const void *words, bool stays) {
-  say_stop(words, stays, "; what was done up to the last checkpoint stays");
-}
-
-void rlo__stream_words_end(const rlo__stream_words *words, bool stays) {
-  say_stop(words, stays, "; what is done stays");
-}
-
-void rlo__stream_words_fail(const rlo__stream_words *words) {
-  say("relayout: what is done stays; go on with: ");
-  say(words->command);
-  say("\n");
 }
