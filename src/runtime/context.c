@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/context.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
@@ -58,15 +56,6 @@ static rlo_status read_options(const rlo_context_options *options,
   if (read.cache_dir != NULL && read.cache_dir[0] != '\0' && read.cache_dir[0] != '/') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the cache directory \"%s\" is not an absolute path",
                     read.cache_dir);
-  }
-  for (const char *at = read.shared_cache_dirs; at != NULL && *at != '\0';) {
-    const size_t length = strcspn(at, ":");
-    if (*at != '/' || length >= PATH_MAX) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the shared cache directory \"%.*s\" is not an absolute path",
-                      (int)rlo__min((int64_t)length, 256), at);
-    }
-    at += length + (at[length] == ':');
   }
   *out_options = read;
   return RLO_OK;

@@ -2,7 +2,6 @@
 #include "runtime/disk_cache.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +95,7 @@ rlo_status rlo__cache_entry_decode(const rlo__cache_key *key, const uint8_t *dat
 struct rlo__disk_cache {
   /** NULL: off. */
   char *path;
-  /** Between colons; NULL: none. */
+  /** Each with its NUL; an empty one ends the list. */
   char *shared;
   int64_t limit_bytes;
   uid_t owner;
@@ -141,24 +140,30 @@ static rlo_status choose_path(const char *path, char **out_path) {
   return *out_path == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
 }
 
-/** Copies the paths of shared directories, or the default ones for NULL: none where the
- *  cache is off. */
+/** Makes the list of shared directories of one between colons, or the default one for
+ *  NULL: none where the cache is off. */
 static rlo_status choose_shared(const char *path, const char *shared, char **out_shared) {
-  if (shared != NULL || (path != NULL && path[0] == '\0')) {
-    return choose_path(shared != NULL ? shared : "", out_shared);
-  }
-  const char *base = getenv("XDG_DATA_DIRS");
-  base = base == NULL || base[0] == '\0' ? "/usr/local/share:/usr/share" : base;
-  rlo__str paths = rlo__str_growing();
-  for (const char *end; *base != '\0'; base = end + (*end == ':')) {
-    end = base + strcspn(base, ":");
-    /* As above. */
-    if (*base == '/') {
-      rlo__str_append_bytes(&paths, base, (size_t)(end - base));
-      rlo__str_append(&paths, "/relayout/programs:");
+  const char *data = getenv("XDG_DATA_DIRS");
+  const bool is_off = path != NULL && path[0] == '\0';
+  const char *at = shared != NULL                    ? shared
+                   : is_off                          ? ""
+                   : data == NULL || data[0] == '\0' ? "/usr/local/share:/usr/share"
+                                                     : data;
+  const char *below = shared != NULL ? "" : "/relayout/programs";
+  rlo__str list = rlo__str_growing();
+  while (*at != '\0') {
+    const size_t length = strcspn(at, ":");
+    if (*at == '/') {
+      rlo__str_append_bytes(&list, at, length);
+      rlo__str_append_bytes(&list, below, strlen(below) + 1);
+    } else if (shared != NULL) {
+      rlo__str_deinit(&list);
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the shared cache directory \"%.256s\" is not an absolute path", at);
     }
+    at += length + (at[length] == ':');
   }
-  return rlo__str_take(&paths, out_shared);
+  return rlo__str_take(&list, out_shared);
 }
 
 rlo_status rlo__disk_cache_create(const char *path, const char *shared, int64_t limit_bytes,
@@ -191,7 +196,7 @@ void rlo__disk_cache_destroy(rlo__disk_cache *cache) {
 }
 
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache) {
-  return cache != NULL && (cache->path != NULL || cache->shared != NULL);
+  return cache != NULL && (cache->path != NULL || cache->shared[0] != '\0');
 }
 
 void rlo__disk_cache_get_stats(const rlo__disk_cache *cache, rlo_context_stats *stats) {
@@ -201,22 +206,24 @@ void rlo__disk_cache_get_stats(const rlo__disk_cache *cache, rlo_context_stats *
   stats->disk_writes = atomic_load(&cache->num_writes);
 }
 
+static void complain(rlo__disk_cache *cache) {
+  if (!atomic_exchange_explicit(&cache->has_complained, true, memory_order_relaxed)) {
+    rlo__log(cache->log, RLO__LOG_WARNING, "a folder of compiled programs is not used: %s",
+             rlo_error_last()->message);
+  }
+}
+
 /** Opens the directory. Failures are logged once; a directory that does not
  *  exist is no failure. */
 static bool open_directory(rlo__disk_cache *cache, bool creates, rlo__directory *out_directory) {
   if (cache->path == NULL) {
     return false;
   }
-  rlo_status status = rlo__directory_open(cache->path, cache->owner, creates, out_directory);
-  if (status == RLO_OK) {
-    return true;
+  const rlo_status status = rlo__directory_open(cache->path, cache->owner, creates, out_directory);
+  if (status != RLO_OK && (status != RLO_NOT_FOUND || creates)) {
+    complain(cache);
   }
-  if ((status != RLO_NOT_FOUND || creates) &&
-      !atomic_exchange_explicit(&cache->has_complained, true, memory_order_relaxed)) {
-    rlo__log(cache->log, RLO__LOG_WARNING, "compiled programs are not stored: %s",
-             rlo_error_last()->message);
-  }
-  return false;
+  return status == RLO_OK;
 }
 
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
@@ -275,28 +282,29 @@ static bool load_own(rlo__disk_cache *cache, const rlo__cache_key *key,
   return status == RLO_OK;
 }
 
-/** Looks into a directory of a user. */
-static rlo_status load_of(const char *path, uid_t owner, const rlo__cache_key *key,
-                          rlo__disk_cache_found *out_found) {
-  rlo__directory directory;
-  RLO_TRY(rlo__directory_open(path, owner, false, &directory));
-  const rlo_status status = read_entry(&directory, key, out_found);
-  rlo__directory_close(&directory);
-  return status;
+/** Opens a shared directory, of root or of the owner. */
+static bool open_shared(rlo__disk_cache *cache, const char *path, rlo__directory *out_directory) {
+  rlo_status status = rlo__directory_open(path, 0, false, out_directory);
+  if (status == RLO_UNSUPPORTED && cache->owner != 0) {
+    status = rlo__directory_open(path, cache->owner, false, out_directory);
+  }
+  if (status != RLO_OK && status != RLO_NOT_FOUND) {
+    complain(cache);
+  }
+  return status == RLO_OK;
 }
 
 static bool load_shared(rlo__disk_cache *cache, const rlo__cache_key *key,
                         rlo__disk_cache_found *out_found) {
   rlo_status status = RLO_NOT_FOUND;
-  char path[PATH_MAX];
-  for (const char *at = cache->shared; at != NULL && *at != '\0' && status != RLO_OK;) {
-    const size_t length = strcspn(at, ":");
-    (void)snprintf(path, sizeof path, "%.*s", (int)length, at);
-    at += length + (at[length] == ':');
-    status = load_of(path, 0, key, out_found);
-    if (status == RLO_UNSUPPORTED && cache->owner != 0) {
-      status = load_of(path, cache->owner, key, out_found);
+  for (const char *path = cache->shared; *path != '\0' && status != RLO_OK;
+       path += strlen(path) + 1) {
+    rlo__directory directory;
+    if (!open_shared(cache, path, &directory)) {
+      continue;
     }
+    status = read_entry(&directory, key, out_found);
+    rlo__directory_close(&directory);
     if (status != RLO_OK && status != RLO_NOT_FOUND) {
       count(&cache->num_rejects);
       rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of %s is not used: %s", key->name, path,
