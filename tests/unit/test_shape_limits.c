@@ -4,8 +4,8 @@
  * RLO_UNSUPPORTED. */
 
 #include "base/threshold.h"
-#include "relayout/bitcast.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/shape_util.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"

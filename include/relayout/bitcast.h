@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The old name of relayout/xla/bitcast.h; it goes with the next release. */
-#include "relayout/xla/bitcast.h"
