@@ -145,11 +145,13 @@ typedef struct rlo_plan_candidate {
 
 /** An argument of a kernel, which a caller without a plan sets with clSetKernelArg. */
 typedef struct rlo_plan_argument {
-  /** "src", "dst": the memories; "src_offset", "dst_offset": an ulong, where they begin in
-   *  bytes, and values[0] more; else the type of a constant: "int", "long", "int16",
-   *  "long8", "long16", of which `values` has the lanes. Static. */
+  /** "src", "dst", "indices": a memory, without values. "src_offset", "dst_offset": an
+   *  ulong, the caller's offset in bytes and values[0]. "index_offset": an ulong, the
+   *  caller's offset alone. Else the type of a constant, "int", "long", "int16", "long8" or
+   *  "long16", of which `values` has the lanes. Static. */
   const char *type;
   int32_t num_values;
+  /** Owned by the report. */
   const int64_t *values;
 } rlo_plan_argument;
 
@@ -179,7 +181,7 @@ typedef struct rlo_plan_report {
   /** Alignment of memory + offset that this kernel relies on. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
-  /** The kernel's arguments, in their order. */
+  /** The kernel's arguments, in their order; none without a kernel. */
   int32_t num_arguments;
   const rlo_plan_argument *arguments;
 } rlo_plan_report;

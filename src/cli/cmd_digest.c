@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,8 +74,7 @@ static int digest_source(rlo__convert_request *request, summation *s) {
       shape->dtype != RLO_DTYPE_PRED &&
       rlo_shape_element_size_bits(shape) > rlo_dtype_value_bits(shape->dtype);
   RLO__EXIT_TRY(add_source(request, s, &result));
-  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, result.digest.high,
-                 result.digest.low);
+  rlo__digest_print(&result.digest, text);
   if (told[0] != '\0' && strcmp(text, told) != 0) {
     s->has_changed = true;
     (void)rlo__fail("%s has changed: its digest is %s, and was %s as the metadata say",

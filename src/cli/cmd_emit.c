@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/status.h"
 #include "base/str.h"
 #include "display.h"
 #include "explain.h"
@@ -18,34 +19,42 @@
 
 /* ---------------------------------------------------------------------- head */
 
-static void append_loop(rlo__str *out, const rlo_problem *problem) {
-  const size_t bytes = rlo_problem_format(problem, NULL, 0) + 1;
-  char *text = rlo__alloc(bytes);
+/* A relayout that is emitted. */
+typedef struct emit_request {
+  rlo__explain_request plan;
+  /* An identifier of C. */
+  const char *name;
+  bool is_host;
+} emit_request;
+
+static rlo_status append_loop(rlo__str *out, const rlo_problem *problem) {
+  char *text = rlo__explain_text(problem);
   char *rest = NULL;
-  if (text != NULL) {
-    rlo_problem_format(problem, text, bytes);
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-      rlo__str_printf(out, " *   %s\n", line);
-    }
+  if (text == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    rlo__str_printf(out, " *   %s\n", line);
   }
   rlo__free(text);
+  return RLO_OK;
 }
 
-static void append_head(rlo__str *out, const rlo__explain_request *e,
-                        const rlo_plan_report *report) {
+static rlo_status append_head(rlo__str *out, const emit_request *e, const rlo_plan_report *report) {
+  const rlo__explain_request *plan = &e->plan;
   rlo__str_printf(out, "/* SPDX-License-Identifier: 0BSD */\n/*\n * %s: moves %s\n", e->name,
-                  rlo__shape_text(&e->src));
-  rlo__str_printf(out, " * to %s", rlo__shape_text(&e->dst));
-  for (int32_t k = 0; e->permutation_text != NULL && k < e->src.rank; ++k) {
-    rlo__str_printf(out, k == 0 ? ", permuted by %d" : ",%d", (int)e->permutation[k]);
+                  rlo__shape_text(&plan->src));
+  rlo__str_printf(out, " * to %s", rlo__shape_text(&plan->dst));
+  for (int32_t k = 0; plan->permutation_text != NULL && k < plan->src.rank; ++k) {
+    rlo__str_printf(out, k == 0 ? ", permuted by %d" : ",%d", (int)plan->permutation[k]);
   }
   rlo__str_append(out, "\n *\n");
-  append_loop(out, &report->problem);
+  RLO_TRY(append_loop(out, &report->problem));
   rlo__str_printf(
       out,
       " *\n * Written by relayout %s (relayout emit). Use, change and publish it as you like.\n",
       rlo_version_string());
+  return RLO_OK;
 }
 
 /* -------------------------------------------------------------------- kernels */
@@ -150,9 +159,8 @@ static rlo_status append_kernel(rlo__str *out, const char *name, const rlo_plan_
   return status;
 }
 
-static rlo_status emit_kernel(rlo__str *out, const rlo__explain_request *e,
-                              const rlo_plan_report *report) {
-  append_head(out, e, report);
+static rlo_status emit_kernel(rlo__str *out, const emit_request *e, const rlo_plan_report *report) {
+  RLO_TRY(append_head(out, e, report));
   rlo__str_printf(
       out,
       " *\n * Family %s: %s.\n"
@@ -161,11 +169,11 @@ static rlo_status emit_kernel(rlo__str *out, const rlo__explain_request *e,
       " * include this file, and call %s_enqueue.\n */\n"
       "#ifdef __OPENCL_VERSION__\n\n",
       report->family, report->parameters, e->name, e->name);
-  const rlo_status status = append_kernel(out, e->name, report);
+  RLO_TRY(append_kernel(out, e->name, report));
   rlo__str_append(out, "\n#else\n\n#include <CL/cl.h>\n\n");
   append_launch(out, e->name, report);
   rlo__str_append(out, "\n#endif\n");
-  return status;
+  return RLO_OK;
 }
 
 /* ----------------------------------------------------------------------- host */
@@ -267,14 +275,14 @@ static void append_fill(rlo__str *out, const rlo_problem *problem) {
   rlo__str_append(out, "};\n");
 }
 
-static void emit_host(rlo__str *out, const rlo__explain_request *e, const rlo_plan_report *report) {
+static rlo_status emit_host(rlo__str *out, const emit_request *e, const rlo_plan_report *report) {
   const rlo_problem *problem = &report->problem;
   const int bytes = (int)(problem->unit_bits / 8);
   bool has_fill = false;
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     has_fill = has_fill || problem->guards[g].kind == RLO_GUARD_PAD;
   }
-  append_head(out, e, report);
+  RLO_TRY(append_head(out, e, report));
   rlo__str_printf(out,
                   " */\n#include <stdint.h>\n#include <string.h>\n\n"
                   "/* src and dst have %" PRId64 " and %" PRId64
@@ -297,6 +305,7 @@ static void emit_host(rlo__str *out, const rlo__explain_request *e, const rlo_pl
                   bytes, bytes);
   append_guards(out, problem);
   rlo__str_printf(out, "    memcpy(to, from, %d);\n  }\n}\n", bytes);
+  return RLO_OK;
 }
 
 /* ----------------------------------------------------------------------- verb */
@@ -309,7 +318,9 @@ static bool is_identifier(const char *name) {
   return is_word;
 }
 
-static int emit(const rlo__explain_request *e, const rlo_plan_report *report) {
+/* The plan is the first member of the request. */
+static int emit(const rlo__explain_request *plan, const rlo_plan_report *report) {
+  const emit_request *e = (const emit_request *)(const void *)plan;
   const rlo_problem *problem = &report->problem;
   if (report->work_dim == 0) {
     return rlo__fail("there is nothing to move: the destination has no element");
@@ -323,12 +334,7 @@ static int emit(const rlo__explain_request *e, const rlo_plan_report *report) {
                      (int)problem->unit_bits);
   }
   rlo__str out = rlo__str_growing();
-  rlo_status status = RLO_OK;
-  if (e->is_host) {
-    emit_host(&out, e, report);
-  } else {
-    status = emit_kernel(&out, e, report);
-  }
+  rlo_status status = (e->is_host ? emit_host : emit_kernel)(&out, e, report);
   if (status == RLO_OK) {
     status = rlo__str_status(&out);
   }
@@ -341,11 +347,11 @@ static int emit(const rlo__explain_request *e, const rlo_plan_report *report) {
 
 static int take_class(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"cpu", "gpu", "host", NULL};
-  rlo__explain_request *e = field;
+  emit_request *e = field;
   int32_t number = 0;
   RLO__EXIT_TRY(rlo__word_parse(verb, "--class", value, words, &number));
   e->is_host = number == 3;
-  e->plan_options.device_class = e->is_host ? RLO_DEVICE_CLASS_CPU : (rlo_device_class)number;
+  e->plan.plan_options.device_class = e->is_host ? RLO_DEVICE_CLASS_CPU : (rlo_device_class)number;
   return RLO__EXIT_OK;
 }
 
@@ -359,19 +365,19 @@ static int take_name(const char *verb, const char *value, void *field) {
 
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
-    RLO__OPTION("perm", TEXT, rlo__explain_request, permutation_text),
-    RLO__OPTION("inverse", FLAG, rlo__explain_request, is_inverse),
-    RLO__OPTION_BY("name", rlo__explain_request, name, take_name),
+    RLO__OPTION("perm", TEXT, emit_request, plan.permutation_text),
+    RLO__OPTION("inverse", FLAG, emit_request, plan.is_inverse),
+    RLO__OPTION_BY("name", emit_request, name, take_name),
     RLO__OPTION_COMMON("device", DEVICE),
     {.name = "class", .kind = RLO__OPTION_CALL, .take = take_class},
-    RLO__OPTION("family", TEXT, rlo__explain_request, plan_options.family),
+    RLO__OPTION("family", TEXT, emit_request, plan.plan_options.family),
     RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
-  static rlo__explain_request e = {
-      .name = "relayout", .typical = RLO_DEVICE_CLASS_GPU, .print = emit};
-  return rlo__explain_run(&rlo__cmd_emit, argc, argv, &e);
+  static emit_request e = {.name = "relayout",
+                           .plan = {.typical = RLO_DEVICE_CLASS_GPU, .print = emit}};
+  return rlo__explain_run(&rlo__cmd_emit, argc, argv, &e.plan);
 }
 
 const rlo__command rlo__cmd_emit = {

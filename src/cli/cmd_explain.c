@@ -14,15 +14,22 @@
 
 /* ----------------------------------------------------------------- problems */
 
-static void print_problem(rlo__report *r, const rlo_problem *problem) {
+char *rlo__explain_text(const rlo_problem *problem) {
   const size_t bytes = rlo_problem_format(problem, NULL, 0) + 1;
   char *text = rlo__alloc(bytes);
+  if (text != NULL) {
+    rlo_problem_format(problem, text, bytes);
+  }
+  return text;
+}
+
+static void print_problem(rlo__report *r, const rlo_problem *problem) {
+  char *text = rlo__explain_text(problem);
   char *rest = NULL;
   if (text == NULL) {
     rlo__report_line(r, "", "  (no memory to print it)");
     return;
   }
-  rlo_problem_format(problem, text, bytes);
   for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
     rlo__report_line(r, "", "  %s", line);
   }

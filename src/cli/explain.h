@@ -21,10 +21,6 @@ struct rlo__explain_request {
   /** Plan the way back. */
   bool is_inverse;
   bool has_source;
-  /** Of what is emitted: an identifier of C. */
-  const char *name;
-  /** C of the host is emitted. */
-  bool is_host;
   /** Planned for without --device and --class; AUTO: the default device. */
   rlo_device_class typical;
   rlo_shape src;
@@ -44,5 +40,8 @@ struct rlo__explain_request {
 /** Reads the command line of a verb, plans, and prints. */
 int rlo__explain_run(const rlo__command *command, int argc, char **argv,
                      rlo__explain_request *request);
+
+/** Returns the lines of a problem, to be freed with rlo__free; NULL if there is no memory. */
+char *rlo__explain_text(const rlo_problem *problem);
 
 #endif

@@ -224,6 +224,9 @@ typedef struct rlo__stream {
  */
 int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result);
 
+/** Writes the 32 digits of a digest. */
+void rlo__digest_print(const rlo_digest *digest, char out_text[33]);
+
 /** Adds the digest and a line with it, the shape and a path; in JSON the digest alone, null
  *  without a result. */
 void rlo__stream_report_digest(rlo__report *report, const rlo_shape *shape, const char *path,

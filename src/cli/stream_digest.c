@@ -74,14 +74,17 @@ int rlo__stream_finish_digest(const rlo__stream *stream, rlo__stream_result *res
   return rlo__check(rlo_digest_finish(o->shape, &result->digest, &result->digest));
 }
 
+void rlo__digest_print(const rlo_digest *digest, char out_text[33]) {
+  (void)snprintf(out_text, 33, "%016" PRIx64 "%016" PRIx64, digest->high, digest->low);
+}
+
 void rlo__stream_report_digest(rlo__report *r, const rlo_shape *shape, const char *path,
                                const rlo__stream_result *result) {
   char text[33] = "";
   char name[2048];
   (void)rlo_shape_human_string(shape, name, sizeof(name));
   if (result != NULL) {
-    (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, result->digest.high,
-                   result->digest.low);
+    rlo__digest_print(&result->digest, text);
     rlo__report_line(r, "", "%s  %s  %s", text, name, path);
   }
   RLO__REPORT(r, RLO__STRING("digest", NULL, result != NULL ? text : NULL));
