@@ -110,7 +110,7 @@ RLO_API const rlo_error *rlo_error_last(void);
  * @param format  as for printf, of one sentence without newline that names the
  *                value and the limit. It may quote the message of the previous
  *                record. NULL: no message. Control characters and bytes that
- *                are not UTF-8 become \xNN in the result; of a sentence of
+ *                are not UTF-8 become `\xNN` in the result; of a sentence of
  *                more than 511 bytes only both ends are kept.
  * @return `status`, always: this cannot fail, and takes no memory.
  * Threads: each thread has its own record.

@@ -16,7 +16,7 @@ RLO_BEGIN_DECLS
 #define RLO_VERSION_PATCH  0
 #define RLO_VERSION_STRING "0.1.0"
 
-/** One integer that grows with each version: compare with #if. */
+/** One integer that grows with each version: compare with `#if`. */
 #define RLO_VERSION_NUMBER(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
 #define RLO_VERSION                             RLO_VERSION_NUMBER(RLO_VERSION_MAJOR, RLO_VERSION_MINOR, RLO_VERSION_PATCH)
 

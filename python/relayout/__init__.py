@@ -21,10 +21,10 @@ from .errors import (ArgumentError, BuildError, Cancelled, DataLoss, DeviceError
 from . import ends as _ends
 from .files import convert
 from .layout import Explanation, LaidOut, Layout, Shape, explain, relayout, show
-from .locate import Located, locate
+from ._locate import Located, locate
 from .ops import cast, concat, contiguous, digest, pad, rearrange, transpose
 from .service import Job, Progress, Service, Storage
-from .weights import weights
+from ._weights import weights
 
 def __getattr__(name: str) -> Any:
     if name in ("Plan", "plan"):  # they are imported when a device is asked for

@@ -23,7 +23,7 @@ from ._arrays import Dims, numpy_type, row_major, type_name
 from .errors import ArgumentError, Exists, NotFound
 from .files import FORMATS, About, Destination, Format, Part, Source, carrier, identity
 from .layout import Shape
-from .locate import locate
+from ._locate import locate
 from .ops import transpose
 from .service import Storage
 

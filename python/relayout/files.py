@@ -153,19 +153,22 @@ def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
         perm: as `transpose` takes it.
         dtype: the type of the result; None: that of the source.
         to: the layout of bare bytes, row-major if None.
-        shape, offset: of bare bytes in the source: their shape, and the bytes before them.
+        shape: that of bare bytes in the source.
+        offset: the bytes before them.
         memory: the budget, such as "2GiB"; a quarter of what is available, at most 16 GiB, if None.
-        threads, devices: as for `Service`.
+        threads: as for `Service`.
+        devices: as for `Service`.
         progress: show a bar by tqdm, where that is installed.
         options: `chunks`, and what the package takes that writes the destination's format.
 
-    >>> import os, tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> maps, series = os.path.join(folder, "maps.npy"), os.path.join(folder, "series.npy")
-    >>> np.save(maps, np.arange(24.0).reshape(2, 3, 4))
-    >>> convert(maps, series, perm=(1, 2, 0), memory="64MiB")
-    >>> np.load(series).shape
-    (3, 4, 2)
+    Examples:
+        >>> import os, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> maps, series = os.path.join(folder, "maps.npy"), os.path.join(folder, "series.npy")
+        >>> np.save(maps, np.arange(24.0).reshape(2, 3, 4))
+        >>> convert(maps, series, perm=(1, 2, 0), memory="64MiB")
+        >>> np.load(series).shape
+        (3, 4, 2)
     """
     begin = _open(source, shape, offset)
     with closing(begin):

@@ -45,13 +45,14 @@ class Shape(_Text):
         elements, slots: how many elements there are, and how many of them with padding.
         bytes, physical_bytes: those of the elements, and those of the memory.
 
-    >>> shape = Shape("float32[6,10]{1,0:T(2,4)}")
-    >>> shape
-    Shape('f32[6,10]{1,0:T(2,4)}')
-    >>> shape.dims, shape.bytes, shape.physical_bytes
-    ((6, 10), 240, 288)
-    >>> shape.slot((1, 2)), shape.index(6), shape.index(18)
-    (6, (1, 2), None)
+    Examples:
+        >>> shape = Shape("float32[6,10]{1,0:T(2,4)}")
+        >>> shape
+        Shape('f32[6,10]{1,0:T(2,4)}')
+        >>> shape.dims, shape.bytes, shape.physical_bytes
+        ((6, 10), 240, 288)
+        >>> shape.slot((1, 2)), shape.index(6), shape.index(18)
+        (6, (1, 2), None)
     """
 
     def __init__(self, text: str) -> None:
@@ -96,8 +97,9 @@ class Shape(_Text):
 class Layout(_Text):
     """The order, padding and tiles of an array, of any type and dimensions that suit them.
 
-    >>> Layout("{1,0:T(8,128)}").on("f32", (64, 100)).physical_bytes
-    32768
+    Examples:
+        >>> Layout("{1,0:T(8,128)}").on("f32", (64, 100)).physical_bytes
+        32768
     """
 
     def __init__(self, text: str) -> None:
@@ -165,12 +167,13 @@ def relayout(x: Any, to: Any, *, perm: Sequence[int] | None = None,
         to: a `Layout`, a `Shape`, or the text of one.
         perm: as `transpose` takes it; the dims of the result are then those of the transpose.
 
-    >>> y = relayout(np.arange(6, dtype="u1").reshape(2, 3), "{0,1:pad(3,3)fill(0x2e)}")
-    >>> y.shape_text, y.bytes
-    ('u8[2,3]{0,1:pad(3,3)fill(0x2e)}', b'\\x00\\x03.\\x01\\x04.\\x02\\x05.')
-    >>> np.asarray(y)
-    array([[0, 1, 2],
-           [3, 4, 5]], dtype=uint8)
+    Examples:
+        >>> y = relayout(np.arange(6, dtype="u1").reshape(2, 3), "{0,1:pad(3,3)fill(0x2e)}")
+        >>> y.shape_text, y.bytes
+        ('u8[2,3]{0,1:pad(3,3)fill(0x2e)}', b'\\x00\\x03.\\x01\\x04.\\x02\\x05.')
+        >>> np.asarray(y)
+        array([[0, 1, 2],
+               [3, 4, 5]], dtype=uint8)
     """
     source = _taken(native(x))
     result = LaidOut(end_of(source.dtype, source.dims, to, perm))
@@ -218,12 +221,14 @@ def explain(source: Any, destination: Any, *, perm: Sequence[int] | None = None)
     `Plan.info` tells what a device would do.
 
     Args:
-        source, destination: shapes, their texts, or arrays. The destination may be a layout.
+        source: a shape, its text, or an array.
+        destination: the same, or a layout.
 
-    >>> print(explain("f32[3,5]", "f32[3,5]{0,1}").canonical)
-    unit 32 bits, box a0:5 x a1:3
-    src = a0 + 5*a1
-    dst = 3*a0 + a1
+    Examples:
+        >>> print(explain("f32[3,5]", "f32[3,5]{0,1}").canonical)
+        unit 32 bits, box a0:5 x a1:3
+        src = a0 + 5*a1
+        dst = 3*a0 + a1
     """
     begin = shape_of(source)
     end = end_of(begin.dtype, begin.dims, destination, perm)

@@ -5,11 +5,12 @@ Objects of pyopencl go to the library by their handles, whichever loader of Open
 two has, in both orders of import. Where the system has no loader, that of pyopencl's wheel is
 the library's, too.
 
-    >>> import pyopencl as cl
-    >>> ctx = cl.create_some_context(interactive=False)
-    >>> p = plan(ctx, "f32[300,200]", "f32[300,200]{0,1}")
-    >>> p.source_bytes, p.destination_bytes
-    (240000, 240000)
+    Examples:
+        >>> import pyopencl as cl
+        >>> ctx = cl.create_some_context(interactive=False)
+        >>> p = plan(ctx, "f32[300,200]", "f32[300,200]{0,1}")
+        >>> p.source_bytes, p.destination_bytes
+        (240000, 240000)
 """
 
 from __future__ import annotations
@@ -68,8 +69,10 @@ class Plan:
 
         Args:
             queue: a CommandQueue of the plan's context and device; it is not flushed.
-            source, destination: Buffers, that do not overlap from their offsets on.
-            source_offset, destination_offset: in bytes, whole elements.
+            source: a Buffer.
+            destination: a Buffer, which does not overlap the source from their offsets on.
+            source_offset: in bytes, whole elements.
+            destination_offset: the same.
             wait_for: events that come first.
         """
         import pyopencl
@@ -86,7 +89,8 @@ def plan(context: Any, source: Any, destination: Any, *, perm: Sequence[int] | N
     """Plans a relayout for a device of a `pyopencl.Context`.
 
     Args:
-        source, destination: shapes or their texts, as for `explain`. The types may differ.
+        source: a shape or its text, as for `explain`.
+        destination: the same; its type may differ.
         perm: as `transpose` takes it.
         device: one of the context's; its first if None.
         measure: time the kernels that may be fastest, for up to 2 seconds.

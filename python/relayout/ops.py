@@ -24,7 +24,7 @@ from . import _c
 from ._arrays import Array, Dims, native, row_major, take, type_bits, type_name
 from ._moves import Step, count_cpus, lower, move, physical_bytes
 from .errors import ArgumentError, Unsupported
-from .rearrange import compile_pattern
+from ._rearrange import compile_pattern
 
 # NumPy moves what is smaller in less time than it takes to say what is to be moved.
 SMALL_BYTES = 32 << 10
@@ -41,10 +41,11 @@ def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None,
         axes: a permutation, -1 the last; None reverses the dimensions.
         out: an array of the result's dims and type, of any strides.
 
-    >>> transpose(np.arange(6).reshape(2, 3))
-    array([[0, 3],
-           [1, 4],
-           [2, 5]])
+    Examples:
+        >>> transpose(np.arange(6).reshape(2, 3))
+        array([[0, 3],
+               [1, 4],
+               [2, 5]])
     """
     if type(x).__module__ == "pyopencl.array":
         from .opencl import transpose_array
@@ -61,8 +62,9 @@ def contiguous(x: Any, *, out: Any = None, threads: int | None = None) -> Any:
     """A C-contiguous array of the same elements: `x` itself where it is one and there is no
     `out`, as for `numpy.ascontiguousarray` and torch's `contiguous`. Dims and type are x's.
 
-    >>> contiguous(np.arange(6)[::-2])
-    array([5, 3, 1])
+    Examples:
+        >>> contiguous(np.arange(6)[::-2])
+        array([5, 3, 1])
     """
     if out is None and type(x) is np.ndarray and x.flags.c_contiguous and type_name(x.dtype):
         return x
@@ -85,9 +87,10 @@ def rearrange(x: Any, pattern: str, *, out: Any = None, threads: int | None = No
         pattern: what `einops.rearrange` takes.
         axes_lengths: the sizes of axes that the pattern splits.
 
-    >>> rearrange(np.arange(8), "(h r) -> r h", r=2)
-    array([[0, 2, 4, 6],
-           [1, 3, 5, 7]])
+    Examples:
+        >>> rearrange(np.arange(8), "(h r) -> r h", r=2)
+        array([[0, 2, 4, 6],
+               [1, 3, 5, 7]])
     """
     sizes = tuple(axes_lengths.items())
     if isinstance(x, (list, tuple)):
@@ -118,8 +121,9 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
             not longer than the dimension.
         constant_values: one number, rounded to x's type.
 
-    >>> pad(np.array([1, 2, 3]), (1, 2), constant_values=9)
-    array([9, 1, 2, 3, 9, 9])
+    Examples:
+        >>> pad(np.array([1, 2, 3]), (1, 2), constant_values=9)
+        array([9, 1, 2, 3, 9, 9])
     """
     array = take(x)
     widths = np.broadcast_to(np.asarray(pad_width, np.int64), (len(array.dims), 2))
@@ -143,8 +147,9 @@ def cast(x: Any, dtype: Any, *, out: Any = None, threads: int | None = None) -> 
     Args:
         dtype: one of NumPy, ml_dtypes or torch, or a name: "bf16", "float8_e4m3fn".
 
-    >>> cast(np.array([1.5, -2.5, 300.0]), "s8")
-    array([  1,  -2, 127], dtype=int8)
+    Examples:
+        >>> cast(np.array([1.5, -2.5, 300.0]), "s8")
+        array([  1,  -2, 127], dtype=int8)
     """
     name = type_name(dtype)
     return move([take(native(x))], [("convert", name)], out, threads, dtype=name)
@@ -155,8 +160,9 @@ def concat(arrays: Sequence[Any], axis: int = 0, *, out: Any = None,
     """Joins arrays of one type along a dimension; their other dimensions are equal. The result
     is of the first one's kind.
 
-    >>> concat([np.array([[1, 2]]), np.array([[3, 4]])], axis=1)
-    array([[1, 2, 3, 4]])
+    Examples:
+        >>> concat([np.array([[1, 2]]), np.array([[3, 4]])], axis=1)
+        array([[1, 2, 3, 4]])
     """
     taken = [take(each) for each in arrays]
     if not taken:
@@ -173,8 +179,10 @@ def digest(x: Any, *, threads: int | None = None) -> str:
     Args:
         x: an array, or what `convert` reads: the path of a file, which is read in pieces.
 
-    >>> digest(np.arange(6).reshape(2, 3)) == digest(np.asfortranarray(np.arange(6).reshape(2, 3)))
-    True
+    Examples:
+        >>> x = np.arange(6).reshape(2, 3)
+        >>> digest(x) == digest(np.asfortranarray(x))
+        True
     """
     from .files import digest_of_source, is_source
     if is_source(x):

@@ -298,8 +298,8 @@ class Service:
         """Begins a job that moves an array into another one, of another layout, order or type.
 
         Args:
-            source, destination: arrays, or storages. Both are kept until the job has ended.
-                dims of the destination: those of the source, by `perm`.
+            source: an array, or a storage. It is kept until the job has ended.
+            destination: the same, kept as long; its dims are those of the source, by `perm`.
             perm: as `transpose` takes it; None keeps the order.
             memory: staging memory of this job.
             priority: -1, 0 or 1.

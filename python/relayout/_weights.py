@@ -33,7 +33,8 @@ def weights(inputs: Any, output: Any, *, recipe: Any, memory: int | str | None =
         recipe: the path of a recipe, or what is in one, as a dictionary.
         memory: the budget, such as "2GiB", beside names, shapes and headers. A half of it is
             for results of several members, which are made in memory.
-        threads, devices: as for `Service`.
+        threads: as for `Service`.
+        devices: as for `Service`.
         max_shard: the most bytes of members in each of the files of a folder.
         progress: show a bar by tqdm, where that is installed.
     """

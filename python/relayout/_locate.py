@@ -61,13 +61,14 @@ def locate(path: str, member: str = "") -> Located:
     Raises Unsupported for one that is compressed, chunked, scaled or in several pieces, and
     where the package that reads the format is not installed.
 
-    >>> import numpy as np, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
-    >>> head = b'{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}'
-    >>> with open(path, "wb") as file:
-    ...     count = file.write(len(head).to_bytes(8, "little") + head + bytes(24))
-    >>> locate(path, "w")[1:4]
-    (65, (2, 3), (12, 4))
+    Examples:
+        >>> import numpy as np, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+        >>> head = b'{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}'
+        >>> with open(path, "wb") as file:
+        ...     count = file.write(len(head).to_bytes(8, "little") + head + bytes(24))
+        >>> locate(path, "w")[1:4]
+        (65, (2, 3), (12, 4))
     """
     for endings, finder in _FINDERS.items():
         if path.lower().endswith(endings):
