@@ -14,12 +14,15 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "emitted.c")
 COMPILER = os.environ.get("RELAYOUT_TEST_CC", "cc").split()
 
 # Source, destination, permutation, options: of each class, tiles, guards, quotients, units
-# of a fraction of a byte.
+# of a fraction of a byte, fields of structs.
 CASES = [
     ("u8[3,37,41,3]", "u8[3,3,37,41]", "0,3,1,2", ["--class", "gpu"]),
     ("f32[200,264]", "f32[264,200]", "1,0", ["--class", "gpu"]),
     ("bf16[61,300]", "bf16[61,300]{1,0:T(8,128)(2,1)fill(one)}", None, ["--class", "gpu"]),
     ("s4[64,96]{1,0:E(4)}", "s4[96,64]{1,0:E(4)}", "1,0", ["--class", "gpu"]),
+    ("u4[61,8,2,2]{:E(4)strides(36,4,2,1)offset(4)}", "u4[61,2,8,2]{3,2,1,0:E(4)}", "0,3,1,2",
+     ["--class", "gpu"]),
+    ("u8[61,16]{:strides(18,1)offset(2)}", "u8[61,16]", None, ["--class", "gpu"]),
     ("f32[60,300]", "f32[60,300]{1,0:T(8,128)}", None, ["--class", "cpu"]),
     ("u8[3,37,41,3]", "u8[3,3,37,41]", "0,3,1,2", ["--class", "host"]),
     ("u16[90,100]{1,0:T(7,5)}", "u16[90,100]{1,0:T(8,16)fill(one)}", None,
