@@ -128,8 +128,6 @@ static const rlo__option options[] = {
     RLO__CONVERT_OPTIONS,
     RLO__OPTION("family", TEXT, rlo__convert_request, stream.family),
     RLO__OPTION("schedule", TEXT, rlo__convert_request, stream.schedule),
-    /* The former name. */
-    RLO__OPTION("way", TEXT, rlo__convert_request, stream.schedule),
     RLO__OPTION("verify", FLAG, rlo__convert_request, is_verified),
     RLO__OPTION("digest", FLAG, rlo__convert_request, has_digest),
     RLO__STREAM_OPTIONS(rlo__convert_request, stream),
@@ -221,9 +219,7 @@ const rlo__command rlo__cmd_convert = {
         "                of its own;\n"
         "                the default device, if there is one, moves larger ones\n"
         "  --family F    use this family of kernels\n"
-        "  --schedule S  run it by this schedule, such as 'output order'; "
-        "also\n"
-        "                called --way, its former name\n"
+        "  --schedule S  run it by this schedule, such as 'output order'\n"
         "  --host        use the host, and no OpenCL\n"
         "  --verify      move it once more, on the host, and compare each "
         "byte,\n"

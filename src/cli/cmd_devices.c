@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "relayout/opencl.h"
 
@@ -146,7 +145,7 @@ static const rlo__option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  devices_request request = {.is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0};
+  devices_request request = {.is_limit = false};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_devices, argc, argv, &request, &request.common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no operands"));
   if (!request.is_limit &&
@@ -161,7 +160,6 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_devices = {
     .name = "devices",
-    .old_name = "copy-limit",
     .summary = "list the OpenCL devices, or measure how fast one copies",
     .help =
         "Usage: relayout devices [--json] [--no-isolate]\n"

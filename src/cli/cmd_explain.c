@@ -327,8 +327,6 @@ static const rlo__option options[] = {
     RLO__OPTION_OF("class", rlo__explain_request, plan_options.device_class, "cpu", "gpu"),
     RLO__OPTION("family", TEXT, rlo__explain_request, plan_options.family),
     RLO__OPTION("schedule", TEXT, rlo__explain_request, plan_options.schedule),
-    /* The former name. */
-    RLO__OPTION("way", TEXT, rlo__explain_request, plan_options.schedule),
     RLO__OPTION("source", FLAG, rlo__explain_request, has_source),
     RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
@@ -400,8 +398,7 @@ const rlo__command rlo__cmd_explain = {
         "                a typical one and use no OpenCL at all\n"
         "  --family F    plan with this family, or print why it refuses\n"
         "  --schedule S  by this schedule of the family, such as 'output "
-        "order';\n"
-        "                also called --way, its former name\n"
+        "order'\n"
         "  --source      print the kernel's build options and source, too\n"
         "  --json        print one object\n"
         "  --no-isolate  use the OpenCL driver in this process\n"

@@ -337,8 +337,7 @@ static int run(int argc, char **argv) {
   rlo_shape shape;
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_show, count_before_negative(argc, argv), argv, &request,
                                   &request.common));
-  const bool is_index =
-      request.is_inverse || argc - optind == 2 || strcmp(argv[0], rlo__cmd_show.old_name) == 0;
+  const bool is_index = request.is_inverse || argc - optind == 2;
   const bool is_of_picture = request.svg_path != NULL || request.width != 0 ||
                              request.height != 0 || request.color > COLOR_AUTO ||
                              request.diagram.has_letters;
@@ -362,7 +361,6 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_show = {
     .name = "show",
-    .old_name = "index",
     .summary = "draw the memory of a small shape, or find one slot of it",
     .help =
         "Usage: relayout show [OPTION...] SHAPE\n"

@@ -285,7 +285,6 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_tune = {
     .name = "tune",
-    .old_name = "wisdom",
     .summary = "time the ways to do a relayout and save the best",
     .help =
         "Usage: relayout tune [OPTION...] SRC_SHAPE DST_SHAPE\n"

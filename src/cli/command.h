@@ -81,9 +81,6 @@ typedef struct rlo__option {
 /** A subcommand: the verb in `relayout VERB`. */
 typedef struct rlo__command {
   const char *name;
-  /** A verb of former releases that does a part of it: NULL if there is none.
-   *  `run` finds it in argv[0]. */
-  const char *old_name;
   /** One line for `relayout help`. */
   const char *summary;
   /** The text of `relayout NAME --help`; ends in a newline. */

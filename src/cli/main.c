@@ -27,8 +27,7 @@ static const rlo__command *const commands[] = {
 
 static const rlo__command *find_command(const char *name) {
   for (size_t i = 0; i < NUM_COMMANDS; ++i) {
-    const char *old_name = commands[i]->old_name;
-    if (strcmp(commands[i]->name, name) == 0 || (old_name != NULL && strcmp(old_name, name) == 0)) {
+    if (strcmp(commands[i]->name, name) == 0) {
       return commands[i];
     }
   }

@@ -44,7 +44,7 @@ class Words(CliCase):
         ["explain", "f32[2]", "f32[2]", "--class", "{}"],
         ["explain", "f32[2]", "f32[2]", "--class", "cpu", "--schedule", "{}"],
         ["show", "f32[2]", "{}"], ["shard", "f32[2]", "{}"],
-        ["cache", "{}"], ["cache", "warm", "--suite", "{}"], ["wisdom", "{}"],
+        ["cache", "{}"], ["cache", "warm", "--suite", "{}"], ["tune", "{}"],
         ["devices", "{}"], ["devices", "--copy-limit", "--device", "{}"],
     ]
     # What prints names and succeeds, by a file or a variable of the name {}.

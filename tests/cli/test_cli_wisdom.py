@@ -37,7 +37,6 @@ class File(WisdomCase):
 
     def test_path(self):
         self.assertEqual(self.ok("tune", "path"), self.file + "\n")
-        self.assertEqual(self.ok("wisdom", "path"), self.file + "\n")
         home = {"XDG_DATA_HOME": "", "HOME": "/some/home"}
         self.assertEqual(self.ok("tune", "path", env=home),
                          "/some/home/.local/share/relayout/wisdom\n")
@@ -83,7 +82,6 @@ class File(WisdomCase):
 
     def test_command_lines(self):
         self.fails(2, "0 given, 2 expected", "tune")
-        self.fails(2, "0 given, 2 expected", "wisdom")
         self.fails(2, "'burn' is not show", "tune", "burn")
         self.fails(2, "--json applies to show", "tune", "clear", "--json")
         self.fails(2, "'f32[2]' is not show", "tune", "f32[2]")
@@ -206,14 +204,12 @@ class Tune(WisdomCase):
         self.assertIn("data", result.err)
 
     def test_a_schedule_can_be_named(self):
-        # --way is the former name of --schedule.
-        for option in ("--schedule", "--way"):
-            told = json.loads(self.ok("explain", "--json", *PAIR, option,
-                                      "output order"))
-            self.assertEqual((told["schedule"], told["chosen_by"]),
-                             ("output order", "command line"))
-            self.fails(1, ["sideways", "\"output order\""], "explain", *PAIR,
-                       option, "sideways")
+        told = json.loads(self.ok("explain", "--json", *PAIR, "--schedule",
+                                  "output order"))
+        self.assertEqual((told["schedule"], told["chosen_by"]),
+                         ("output order", "command line"))
+        self.fails(1, ["sideways", "\"output order\""], "explain", *PAIR,
+                   "--schedule", "sideways")
 
 
 if __name__ == "__main__":
