@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "relayout/opencl.h"
+#include "relayout/ops.h"
 
 #include "base/alloc.h"
 #include "base/checked.h"
@@ -15,10 +17,13 @@
 #include "session.h"
 #include "subprocess.h"
 
+typedef enum required_type { REQUIRED_CPU = 1, REQUIRED_GPU = 2 } required_type;
+
 typedef struct devices_request {
   rlo__common_options common;
   bool is_limit;
   /* 0: not given. */
+  required_type required;
   int64_t bytes;
   int64_t rounds;
 } devices_request;
@@ -89,26 +94,99 @@ static rlo_status query_devices(rlo_device_entry *entries, rlo_device_info *info
   return RLO_OK;
 }
 
+/* ---------------------------------------------------------------- required */
+
+enum { ROWS = 63, COLUMNS = 65, ELEMENTS = ROWS * COLUMNS };
+
+/* Turns a matrix by a kernel. */
+static int turn_matrix(const rlo__session *session, uint32_t *src, uint32_t *dst) {
+  /* Static: a problem is too large for the stack. */
+  static rlo_problem problem;
+  rlo_shape rows;
+  rlo_shape columns;
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  RLO__EXIT_TRY(rlo__shape_operand_parse("u32[63,65]", &rows));
+  RLO__EXIT_TRY(rlo__shape_operand_parse("u32[63,65]{0,1}", &columns));
+  RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(&rows, &columns, NULL, &problem)));
+  RLO__EXIT_TRY(rlo__session_move(session, &problem, src, dst));
+  RLO__EXIT_TRY(rlo__check(rlo_context_get_stats(session->context, &stats)));
+  return stats.launches > 0 ? RLO__EXIT_OK : rlo__fail("%s ran no kernel", session->device_name);
+}
+
+static int try_session(const rlo__session *session) {
+  static uint32_t src[ELEMENTS];
+  static uint32_t dst[ELEMENTS];
+  int num_wrong = 0;
+  memset(dst, 0, sizeof(dst));
+  for (uint32_t n = 0; n < ELEMENTS; ++n) {
+    src[n] = (n + 1) * UINT32_C(0x9e3779b1);
+  }
+  RLO__EXIT_TRY(turn_matrix(session, src, dst));
+  for (int n = 0; n < ELEMENTS; ++n) {
+    num_wrong += dst[n] != src[n % ROWS * COLUMNS + n / ROWS];
+  }
+  return num_wrong == 0 ? RLO__EXIT_OK
+                        : rlo__fail("%s: of %d elements that a kernel moved %d are wrong",
+                                    session->device_name, (int)ELEMENTS, num_wrong);
+}
+
+static int try_device(const rlo_device_entry *entry) {
+  rlo__session session;
+  RLO__EXIT_TRY(rlo__session_init(&(rlo__device_ref){.index = entry->device_number}, &session));
+  const int code = try_session(&session);
+  rlo_context_release(session.context);
+  return code;
+}
+
+/* Tries each device of the type that is required, of which there has to be one. */
+static int try_required(rlo__report *r, required_type required, const rlo_device_entry *entries,
+                        int32_t count) {
+  const cl_device_type type = required == REQUIRED_GPU ? CL_DEVICE_TYPE_GPU : CL_DEVICE_TYPE_CPU;
+  int32_t num_tried = 0;
+  for (int32_t n = 0; n < count; ++n) {
+    if ((entries[n].type & type) != 0) {
+      RLO__EXIT_TRY(try_device(&entries[n]));
+      rlo__report_line(r, "", "a kernel ran on device %d, and each byte that it moved is right",
+                       (int)entries[n].device_number);
+      ++num_tried;
+    }
+  }
+  return num_tried > 0
+             ? RLO__EXIT_OK
+             : rlo__fail("none of the devices is a %s: there are %d", type_name(type), (int)count);
+}
+
+/* -------------------------------------------------------------------- list */
+
+static int report_devices(const devices_request *request, const rlo_device_entry *entries,
+                          const rlo_device_info *infos, int32_t count) {
+  rlo__report r;
+  int code = RLO__EXIT_OK;
+  rlo__report_begin(&r, request->common.is_json, 16);
+  rlo__report_open(&r, "devices", '[');
+  for (int32_t i = 0; i < count; ++i) {
+    add_device(&r, &entries[i], &infos[i]);
+  }
+  if (request->required != 0) {
+    code = try_required(&r, request->required, entries, count);
+  }
+  rlo__report_end(&r);
+  return code;
+}
+
 static int list_devices(void *payload) {
   const devices_request *request = payload;
   int32_t count = 0;
   RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, &count)));
   rlo_device_entry *entries = rlo__alloc_array((size_t)count, sizeof(*entries));
   rlo_device_info *infos = rlo__alloc_array((size_t)count, sizeof(*infos));
-  rlo_status status =
+  const rlo_status status =
       entries == NULL || infos == NULL ? RLO_OUT_OF_MEMORY : query_devices(entries, infos, &count);
-  if (status == RLO_OK) {
-    rlo__report r;
-    rlo__report_begin(&r, request->common.is_json, 16);
-    rlo__report_open(&r, "devices", '[');
-    for (int32_t i = 0; i < count; ++i) {
-      add_device(&r, &entries[i], &infos[i]);
-    }
-    rlo__report_end(&r);
-  }
+  const int code =
+      status == RLO_OK ? report_devices(request, entries, infos, count) : rlo__check(status);
   rlo__free(infos);
   rlo__free(entries);
-  return rlo__check(status);
+  return code;
 }
 
 /* -------------------------------------------------------------- copy limit */
@@ -137,6 +215,8 @@ static int measure_limit(void *payload, rlo__session *session) {
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
+    /* The numbers of required_type. */
+    RLO__OPTION_OF("require", devices_request, required, "cpu", "gpu"),
     RLO__OPTION("copy-limit", FLAG, devices_request, is_limit),
     RLO__OPTION_COMMON("device", DEVICE),
     RLO__OPTION_WITHIN("bytes", devices_request, bytes, 4096, INT64_MAX),
@@ -152,6 +232,9 @@ static int run(int argc, char **argv) {
       (request.common.is_device_given || request.bytes > 0 || request.rounds > 0)) {
     return rlo__fail_usage(argv[0], "--device, --bytes and --rounds require --copy-limit");
   }
+  if (request.is_limit && request.required != 0) {
+    return rlo__fail_usage(argv[0], "--copy-limit excludes --require");
+  }
   request.bytes = request.bytes == 0 ? (int64_t)64 << 20 : request.bytes;
   request.rounds = request.rounds == 0 ? 11 : request.rounds;
   return request.is_limit ? rlo__session_run(&request.common, NULL, measure_limit, &request)
@@ -162,7 +245,7 @@ const rlo__command rlo__cmd_devices = {
     .name = "devices",
     .summary = "list the OpenCL devices, or measure how fast one copies",
     .help =
-        "Usage: relayout devices [--json] [--no-isolate]\n"
+        "Usage: relayout devices [--require cpu|gpu] [--json] [--no-isolate]\n"
         "       relayout devices --copy-limit [OPTION...]\n"
         "\n"
         "Lists the devices of every OpenCL platform with the numbers that\n"
@@ -171,12 +254,15 @@ const rlo__command rlo__cmd_devices = {
         "scripts\n"
         "had better name a device: --device pocl\n"
         "\n"
-        "With --copy-limit times the plain copy between two buffers of a "
-        "device:\n"
-        "no relayout can be faster. GB/s are decimal and count the bytes read "
-        "and\n"
-        "the bytes written.\n"
-        "\n"
+        "  --require cpu|gpu\n"
+        "                fail unless there is a device of this type, a kernel "
+        "ran on\n"
+        "                each, and each byte that it moved is right\n"
+        "  --copy-limit  time the plain copy between two buffers of a device: "
+        "no\n"
+        "                relayout can be faster. GB/s are decimal and count "
+        "the\n"
+        "                bytes read and the bytes written\n"
         "  --device D    a device, by its number or a part of its name; the "
         "default\n"
         "                device without it\n"

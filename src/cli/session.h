@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "relayout/opencl.h"
+#include "relayout/problem.h"
 
 #include "options.h"
 
@@ -38,6 +39,11 @@ typedef struct rlo__session {
  *  speed only and is reported on standard error. The context is the caller's.
  */
 int rlo__session_init(const rlo__device_ref *device_ref, rlo__session *out_session);
+
+/** Runs a problem on the device, from memory of the problem's src_bytes to memory of its
+ *  dst_bytes, each at least 1. */
+int rlo__session_move(const rlo__session *session, const rlo_problem *problem, void *src,
+                      void *dst);
 
 /**
  * Opens the device of the options for a function, in a child process, unless

@@ -29,6 +29,22 @@ class Devices(CliCase):
             self.assertIn(device["name"], text)
         self.assertEqual(text.count("* "), 1)
 
+    def test_a_kernel_has_run(self):
+        types = {d["type"] for d in json.loads(self.ok("devices", "--json"))["devices"]}
+        for wanted in "cpu", "gpu":
+            require = ["devices", "--require", wanted]
+            if wanted.upper() in types:
+                self.assertIn("a kernel ran on device ", self.ok(*require))
+                self.ok(*require, "--json", "--no-isolate")
+                result = self.run_command(
+                    *require, env={"RELAYOUT_OPENCL_LIBRARY": os.environ["RELAYOUT_IDLE_LOADER"]})
+                self.assertEqual(result.code, 1)
+                self.assertRegex(result.err, r"of 4095 elements that a kernel moved \d+ are wrong")
+            else:
+                result = self.run_command(*require)
+                self.assertEqual(result.code, 1)
+                self.assertIn("none of the devices is a " + wanted.upper(), result.err)
+
     def test_no_such_device(self):
         self.fails(1, "9999", "devices", "--copy-limit", "--device", "9999")
         self.fails(1, "no device, platform or version is named 'x;1'",

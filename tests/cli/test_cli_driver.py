@@ -7,7 +7,7 @@ import signal
 
 from cli_case import CliCase, main, npy_bytes
 
-VERBS = [["devices"], ["devices", "--copy-limit"],
+VERBS = [["devices"], ["devices", "--require", "cpu"], ["devices", "--copy-limit"],
          ["convert", "in.npy", "out.npy", "--perm", "1,0", "--device",
           "default"],
          ["convert", "in.npy", "out.npy", "--family", "tile"],
