@@ -28,6 +28,9 @@ foreach(command IN ITEMS relayout_command relayout_mpi_command)
             COMPONENT command)
   endif()
 endforeach()
+if(TARGET relayout_command)
+  include(src/cli/manual.cmake)
+endif()
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/include/relayout"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"

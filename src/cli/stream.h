@@ -59,27 +59,28 @@ typedef struct rlo__stream_options {
       RLO__OPTION("quiet", FLAG, request, field.is_quiet)
 
 /** The help of those that are for large arrays only. */
-#define RLO__STREAM_HELP                                                       \
-  "  --memory SIZE use so much of it (512MiB, 4GiB): in pieces even if the\n"  \
-  "                array is small. A quarter of what is free without it\n"     \
-  "  --io WAY      direct: past the system's page cache, in pieces even if "   \
-  "the\n"                                                                      \
-  "                array is small. buffered, or auto: through it\n"            \
-  "  --passes N    read and write each byte once (1) or twice (2), in "        \
-  "longer\n"                                                                   \
-  "                runs and through OUT; the faster without it\n"              \
-  "  --dry-run     only print what would be done: passes, pieces, bytes and\n" \
-  "                the lengths of the runs that are read and written\n"        \
-  "  --resume      go on where the same command was stopped or killed, or\n"   \
-  "                failed; begin if it was not. Without it only outputs of\n"  \
-  "                1 GiB and more can be gone on with\n"                       \
-  "  --progress    a line each 10 seconds where standard error is no\n"        \
-  "                terminal; on one it is drawn without. It waits for the\n"   \
-  "                stage, read, run or write, that takes longest\n"            \
-  "  --quiet       no progress\n"                                              \
-  "\n"                                                                         \
-  "With --json there are then several objects, one a line, with the key\n"     \
-  "event: plan, progress each second, and end, which has status and the\n"     \
+#define RLO__STREAM_HELP                                                          \
+  "  --memory SIZE\n"                                                             \
+  "                use so much of it (512MiB, 4GiB): in pieces even if the\n"     \
+  "                array is small. A quarter of what is free without it\n"        \
+  "  --io auto|buffered|direct\n"                                                 \
+  "                direct: past the system's page cache, in pieces even if the\n" \
+  "                array is small. buffered, or auto: through it\n"               \
+  "  --passes N    read and write each byte once (1) or twice (2), in "           \
+  "longer\n"                                                                      \
+  "                runs and through OUT; the faster without it\n"                 \
+  "  --dry-run     only print what would be done: passes, pieces, bytes and\n"    \
+  "                the lengths of the runs that are read and written\n"           \
+  "  --resume      go on where the same command was stopped or killed, or\n"      \
+  "                failed; begin if it was not. Without it only outputs of\n"     \
+  "                1 GiB and more can be gone on with\n"                          \
+  "  --progress    a line each 10 seconds where standard error is no\n"           \
+  "                terminal; on one it is drawn without. It waits for the\n"      \
+  "                stage, read, run or write, that takes longest\n"               \
+  "  --quiet       no progress\n"                                                 \
+  "\n"                                                                            \
+  "With --json there are then several objects, one a line, with the key\n"        \
+  "event: plan, progress each second, and end, which has status and the\n"        \
   "keys above.\n"
 
 /** For rlo__option.take. */

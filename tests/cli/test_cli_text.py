@@ -4,13 +4,26 @@
 
 import json
 import os
+import re
+import shutil
+import struct
 import subprocess
+import unittest
 
 from cli_case import COMMAND, CliCase, main, npy_bytes
 
 VERBS = ["convert", "op", "weights", "digest", "describe", "show", "shard",
          "explain", "emit", "devices", "cache", "tune"]
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+
+
+def weights_bytes(*names):
+    """A file of weights with members of one element."""
+    members = {name: {"dtype": "U8", "shape": [1], "data_offsets": [n, n + 1]}
+               for n, name in enumerate(names)}
+    header = json.dumps(members).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(len(names))
 
 
 def part(dimensions, elements, slots, share, kind="dimensions"):
@@ -54,6 +67,72 @@ class Help(CliCase):
         result = self.run_command()
         self.assertEqual((result.code, result.out), (2, ""))
         self.assertIn("Usage: relayout", result.err)
+
+
+class Completion(CliCase):
+    """What a shell offers for the last word of a line."""
+    FILE = os.path.join(ROOT, "src/cli/completion.bash")
+    # As bash is set by default: it splits words at these.
+    BASH = r"""COMP_WORDBREAKS=$' \t\n"\'><=;|&(:'
+        compopt() { :; }; . "$0"; COMP_LINE=$1; COMP_POINT=${#1}; _relayout
+        printf '%s\n' "${COMPREPLY[@]}" """
+    ZSH = r"""compadd() { print -rl -- ${@[(r)--,-1][2,-1]}; false }
+        _files() { :; }; words=(${(z)1}); [[ $1 != *' ' ]] || words+=('')
+        CURRENT=$#words; PREFIX=$words[-1]; . "$0" """
+
+    def offered(self, line, shell=("bash", "--norc", "-c"), script=BASH):
+        os.makedirs(self.path("bin"), exist_ok=True)
+        if not os.path.exists(self.path("bin/relayout")):
+            os.symlink(os.path.abspath(COMMAND), self.path("bin/relayout"))
+        done = subprocess.run(
+            [*shell, script, self.FILE, "relayout " + line], cwd=self.folder,
+            env=dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"]),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        self.assertEqual(done.stderr, b"", line)
+        return done.stdout.decode().split()
+
+    LINES = {
+        "co": ["convert"], "help di": ["digest"], "cache ": ["clear", "show", "warm"],
+        "convert --ve": ["--verify"], "op Pad": ["PadV2"],
+        "show --color ": ["always", "auto", "never"], "emit x y --class h": ["host"],
+        "convert --device d": ["default"], "convert --family sk": ["skinny"],
+        "explain f3": ["f32["], "convert a b --from c1": ["c128["],
+        "describe m.safetensors::b": ["b.weight"], "nosuch --x": [],
+        "convert a b --byte-order=b": ["big"], "convert a b --io=d": ["direct"],
+    }
+
+    def test_bash(self):
+        self.write("m.safetensors", weights_bytes("a.weight", "b.weight"))
+        for line, words in self.LINES.items():
+            self.assertEqual(sorted(self.offered(line)), words, line)
+        self.assertEqual(self.offered(""), VERBS + ["help"])
+        self.assertEqual(self.offered("tune p"), ["path", "pred["])
+
+    @unittest.skipUnless(shutil.which("zsh"), "there is no zsh")
+    def test_zsh(self):
+        """It offers what stands for the whole word, and leaves the choice to zsh."""
+        self.write("m.safetensors", weights_bytes("a.weight", "b.weight"))
+        for line, words in self.LINES.items():
+            last = line.split(" ")[-1]
+            told = self.offered(line, ("zsh", "-f", "-c"), self.ZSH)
+            told = [word for word in told if word.startswith(last)]
+            before = re.match(r".*::|--.*=|", last).group()
+            self.assertEqual(sorted(told), [before + word for word in words], line)
+
+    def test_all_options_are_offered(self):
+        """The help of a verb has each option of its table, and no other."""
+        for verb in VERBS:
+            names = ["cmd_%s.c" % verb] + ["convert.h", "stream.h"] * (verb == "convert")
+            in_table = set()
+            for name in names:
+                with open(os.path.join(ROOT, "src/cli", name), encoding="utf-8") as file:
+                    in_table.update(re.findall(
+                        r'\bRLO__OPTION\w*\(\s*"([a-z-]+)",', file.read()))
+            self.assertIn("help", in_table)
+            offered = self.offered(verb + " --")
+            self.assertLessEqual({"--" + name for name in in_table}, set(offered), verb)
+            for option in offered:
+                self.assertNotIn("is no option", self.run_command(verb, option, "x", "y").err)
 
 
 class Cache(CliCase):
@@ -199,6 +278,7 @@ class Usage(CliCase):
         self.fails(2, "'1 KiB'", *convert, "1 KiB")
         self.fails(2, "require --copy-limit", "devices", "--bytes", "5000")
         self.fails(2, "require --copy-limit", "devices", "--device", "0")
+        self.fails(2, "excludes --require", *limit, "--require", "cpu")
         self.fails(2, "--json requires an index", "show", "--json", "f32[]")
         self.fails(2, "are of pictures", "show", "--letters", "f32[]", "-")
         self.fails(2, "a shape and a slot: 1 given", "show", "--inverse",

@@ -67,6 +67,22 @@ for file in "$work/moved"/lib*/librelayout*.so "$work/moved"/lib*/*/librelayout*
   fi
 done
 
+# A page of the manual for each verb, where there is a help2man; completions.
+share=$work/moved/share
+if [ -d "$share/man/man1" ]; then
+  for verb in $("$work/moved/bin/relayout" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    [ "$verb" = help ] || grep -q "^relayout-$verb .-" "$share/man/man1/relayout-$verb.1" || {
+      echo "the manual has no page of $verb"
+      exit 1
+    }
+  done
+  grep -q '^relayout .-' "$share/man/man1/relayout.1"
+fi
+cmp "$share/bash-completion/completions/relayout" "$share/zsh/site-functions/_relayout"
+if command -v bash >/dev/null; then
+  bash -c '. "$0"; complete -p relayout' "$share/bash-completion/completions/relayout" >"$work/log"
+fi
+
 # The commands find their libraries by themselves.
 "$work/moved/bin/relayout" help >/dev/null
 if [ -x "$work/moved/bin/relayout-mpi" ]; then

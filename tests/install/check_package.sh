@@ -44,7 +44,7 @@ check_components() {
     case $component in
       runtime) wrong=$(grep -v '/librelayout[a-z-]*\.so\.[0-9.]*$' "$work/files") ;;
       dev) wrong=$(grep -v '/include/relayout/\|/relayout[A-Za-z-]*\.cmake$\|/relayout[a-z-]*\.pc$\|/librelayout[a-z-]*\.\(so\|a\)$' "$work/files") ;;
-      command) wrong=$(grep -v '/bin/relayout' "$work/files") ;;
+      command) wrong=$(grep -v '/bin/relayout\|/share/man/\|/completions/relayout$\|/site-functions/_relayout$' "$work/files") ;;
       doc) wrong=$(grep -v '^\./share/doc/' "$work/files") ;;
     esac || true
     [ -s "$work/files" ] || fail "component $component is empty"
