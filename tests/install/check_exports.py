@@ -23,6 +23,14 @@ LIBRARIES = {"mpi.h": "librelayout-mpi",
              "recipe.h": "librelayout-safetensors"}
 
 
+def declared_by(text):
+    """The functions that a header declares."""
+    text = COMMENT.sub(" ", text)
+    text = re.sub(r"^\s*#.*(?:\\\n.*)*$", "", text, flags=re.M)
+    text = re.sub(r"\bRLO_PRINTF\([^)]*\)", "", text)
+    return set(DECLARATION.findall(text))
+
+
 def declared(include, libraries):
     names = set()
     folder = os.path.join(include, "relayout")
@@ -32,10 +40,7 @@ def declared(include, libraries):
                    for built in libraries):
             continue
         with open(path, encoding="utf-8") as file:
-            text = COMMENT.sub(" ", file.read())
-        text = re.sub(r"^\s*#.*(?:\\\n.*)*$", "", text, flags=re.M)
-        text = re.sub(r"\bRLO_PRINTF\([^)]*\)", "", text)
-        names.update(DECLARATION.findall(text))
+            names |= declared_by(file.read())
     return names
 
 
