@@ -48,6 +48,11 @@
 
 typedef ulong8 rlo_numbers;
 
+/* Lists of operands, and those before that of each step that takes one. */
+#define RLO_DIVIDE_LIST RLO_HAS_STEP(4)
+#define RLO_ADD_LIST    (RLO_HAS_STEP(4) + RLO_HAS_STEP(11))
+#define RLO_NUM_LISTS   (RLO_ADD_LIST + RLO_HAS_STEP(12))
+
 /* ----------------------------------------------------- small floats and f32 */
 
 #if RLO_COMPUTE != 0
@@ -437,11 +442,27 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
 #endif
 }
 
+/* An operand of each list. */
+typedef struct rlo_operands {
+  rlo_t of[4];
+} rlo_operands;
+
+/* A GPU's quotient of floats may be 2.5 units of the last place off; one of
+ * doubles is exact, and rounded to f32 it is that of floats. */
+#ifndef RLO_WIDE_QUOTIENT
+#define RLO_WIDE_QUOTIENT 0
+#endif
+#if RLO_WIDE_QUOTIENT
+#define RLO_DIVIDE(a, b) RLO_TO(float, RLO_TO(double, a) / RLO_TO(double, b))
+#else
+#define RLO_DIVIDE(a, b) ((a) / (b))
+#endif
+
 /* One element-wise step, by its rlo_element_op. `op` is a constant. */
 static inline rlo_t rlo_step(int op,
                              rlo_t value,
                              rlo_t cell,
-                             rlo_t operand,
+                             __private const rlo_operands *operands,
                              ulong number0,
                              ulong number1) {
   switch (op) {
@@ -458,7 +479,7 @@ static inline rlo_t rlo_step(int op,
       return RLO_CHOOSE(RLO_BELOW(high, value), high, value);
     }
     case 4:
-      return operand * value;
+      return operands->of[0] * value;
     case 5:
       return cell * value;
     case 6: {
@@ -486,16 +507,32 @@ static inline rlo_t rlo_step(int op,
     case 10:
       return tanh(value);
 #endif
+#if RLO_HAS_STEP(11) || RLO_HAS_STEP(13)
+    case 11:
+      return RLO_DIVIDE(value, operands->of[RLO_DIVIDE_LIST]);
+    case 13:
+      return RLO_DIVIDE(value, RLO_NUMBER(number0));
+#endif
+#if RLO_HAS_STEP(15)
+    case 15:
+      return rint(value);
+#endif
+    case 12: {
+      const rlo_t added = RLO_NUMBER(number0) * operands->of[RLO_ADD_LIST];
+      return value + added;
+    }
+    case 14:
+      return value + RLO_NUMBER(number0);
     default:
       return value;
   }
 }
 
-/* The steps on a value, and the conversion. Without a step that takes it, the
- * operand is not used. */
+/* The steps on a value, and the conversion. Operands without a step that takes
+ * them are not used. */
 static inline rlo_dst_raw rlo_combine_by(rlo_t value,
                                          rlo_dst_raw old,
-                                         rlo_t operand,
+                                         __private const rlo_operands *operands,
                                          rlo_numbers numbers) {
 #if RLO_BETA
   const rlo_t cell = rlo_from_dst(old);
@@ -504,20 +541,24 @@ static inline rlo_dst_raw rlo_combine_by(rlo_t value,
   (void)old;
 #endif
   value =
-      rlo_step(RLO_STEP_0, value, cell, operand, numbers.s0, numbers.s1);
+      rlo_step(RLO_STEP_0, value, cell, operands, numbers.s0, numbers.s1);
   value =
-      rlo_step(RLO_STEP_1, value, cell, operand, numbers.s2, numbers.s3);
+      rlo_step(RLO_STEP_1, value, cell, operands, numbers.s2, numbers.s3);
   value =
-      rlo_step(RLO_STEP_2, value, cell, operand, numbers.s4, numbers.s5);
+      rlo_step(RLO_STEP_2, value, cell, operands, numbers.s4, numbers.s5);
   value =
-      rlo_step(RLO_STEP_3, value, cell, operand, numbers.s6, numbers.s7);
+      rlo_step(RLO_STEP_3, value, cell, operands, numbers.s6, numbers.s7);
   return rlo_to_dst(value);
 }
 
 static inline rlo_dst_raw rlo_combine(rlo_t value,
                                       rlo_dst_raw old,
                                       rlo_numbers numbers) {
-  return rlo_combine_by(value, old, (rlo_t)(0), numbers);
+  rlo_operands none;
+  none.of[0] = (rlo_t)(0);
+  none.of[1] = (rlo_t)(0);
+  none.of[2] = (rlo_t)(0);
+  return rlo_combine_by(value, old, &none, numbers);
 }
 
 /* The steps on the value of a unit, or one conversion. */

@@ -50,6 +50,7 @@ ulong16 RLO_PURE abs(long16);
 
 #define RLO_OF_FLOAT(type)  \
   type RLO_PURE exp(type);  \
+  type RLO_PURE rint(type); \
   type RLO_PURE tanh(type);
 RLO_OF_FLOAT(float)
 RLO_OF_FLOAT(float16)

@@ -100,17 +100,21 @@ static inline void rlo_put(__private const rlo_job *job,
                            __global uchar *cell,
                            rlo_t value) {
   rlo_dst_raw old = 0;
-  rlo_t operand = 0;
+  rlo_operands operands;
 #if RLO_BETA
   old = RLO_LOAD_DST(__global, cell);
 #endif
 #if RLO_OPERAND >= 0
-  operand = RLO_NUMBER(
-      (ulong)(long)job->indices[point->at[RLO_NUM_AXES + RLO_OPERAND]]);
+  const rlo_index place = point->at[RLO_NUM_AXES + RLO_OPERAND];
+  const rlo_index length = RLO_INDEX_COUNT / RLO_NUM_LISTS;
+  for (int n = 0; n < RLO_NUM_LISTS; ++n) {
+    operands.of[n] =
+        RLO_NUMBER((ulong)(long)job->indices[n * length + place]);
+  }
 #endif
   (void)point;
   RLO_STORE_DST(
-      __global, cell, rlo_combine_by(value, old, operand, job->numbers));
+      __global, cell, rlo_combine_by(value, old, &operands, job->numbers));
 }
 #endif
 

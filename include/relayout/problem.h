@@ -28,7 +28,9 @@ typedef enum rlo_element_op {
   RLO_ELEMENT_CLAMP = 3,
   /** v = operand * v. The operand is the number of the third memory at the
    *  position of the problem's RLO_TERM_OPERAND: of T where that is f32 or f64,
-   *  else a signed integer. Complex numbers are scaled part by part. */
+   *  else a signed integer. Complex numbers are scaled part by part. Where
+   *  several steps take one, the memory holds a list for each, all of one length
+   *  and in the order of these operations' values; the position counts in each. */
   RLO_ELEMENT_SCALE_BY = 4,
   /** v = cell * v, where the cell still has its old contents. */
   RLO_ELEMENT_MULTIPLY = 5,
@@ -43,11 +45,22 @@ typedef enum rlo_element_op {
    *  computes them by its C library in f64 and rounds, a device by OpenCL's exp
    *  and tanh: within 3 and 5 units of the last place of T of the true value. */
   RLO_ELEMENT_EXP = 9,
-  RLO_ELEMENT_TANH = 10
+  RLO_ELEMENT_TANH = 10,
+  /** v = v / operand, of floats only. */
+  RLO_ELEMENT_DIVIDE_BY = 11,
+  /** v = v + numbers[0] * operand. */
+  RLO_ELEMENT_ADD_BY = 12,
+  /** v = v / numbers[0], of floats only. */
+  RLO_ELEMENT_DIVIDE = 13,
+  /** v = v + numbers[0]. */
+  RLO_ELEMENT_ADD = 14,
+  /** v = the integer nearest to v, of two the even one; of floats only. */
+  RLO_ELEMENT_ROUND = 15
 } rlo_element_op;
 
 /** An element-wise step, and its constants. MULTIPLY and all that follow it take
- *  no complex numbers; COMPARE, ABS and STEP take integers as CLAMP does. */
+ *  no complex numbers; COMPARE, ABS and STEP take integers as CLAMP does. A
+ *  division by 0 makes an infinity, or a NaN of 0. */
 typedef struct rlo_element_step {
   rlo_element_op op;
   double numbers[2];
@@ -66,8 +79,8 @@ typedef struct rlo_element_step {
  * *Compute type* T: integers modulo 2^64 where both types are integers or pred;
  * f64 where either is f64 or c128, or compute_type asks for it; else f32. Each
  * value and the cell are converted to T, and the numbers of the steps rounded
- * to T; each product and each sum is rounded to T, to nearest even and never
- * fused. Without steps and without a sum the value is converted with one
+ * to T; each product, quotient and sum is rounded to T, to nearest even and
+ * never fused. Without steps and without a sum the value is converted with one
  * rounding, whatever T is. Complex numbers are computed part by part; a real
  * source has the imaginary part 0, a real destination takes the real part.
  *

@@ -266,6 +266,11 @@ static rlo__number multiply(rlo__compute compute, rlo__number a, rlo__number b) 
   return a;
 }
 
+static rlo__number divide(rlo__compute compute, rlo__number a, double divisor) {
+  a.real = round_real(compute, a.real / round_real(compute, divisor));
+  return a;
+}
+
 static rlo__number number_of(rlo__compute compute, double value) {
   rlo__number number;
   if (compute == RLO__COMPUTE_INTEGER) {
@@ -345,6 +350,16 @@ static rlo__number apply(rlo__compute compute, const rlo_element_step *step, rlo
       return number_of(compute, exp(value.real));
     case RLO_ELEMENT_TANH:
       return number_of(compute, tanh(value.real));
+    case RLO_ELEMENT_DIVIDE_BY:
+      return divide(compute, value, operand.real);
+    case RLO_ELEMENT_ADD_BY:
+      return add(compute, value, scale(compute, step->numbers[0], operand));
+    case RLO_ELEMENT_DIVIDE:
+      return divide(compute, value, step->numbers[0]);
+    case RLO_ELEMENT_ADD:
+      return add(compute, value, number_of(compute, step->numbers[0]));
+    case RLO_ELEMENT_ROUND:
+      return number_of(compute, rint(value.real));
   }
   return value;
 }
@@ -442,8 +457,8 @@ void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
   c->operand_type = rlo__arithmetic_operand_type(problem);
 }
 
-void rlo__combiner_set_operand(rlo__combiner *c, uint64_t bits) {
-  c->operand = load(c->compute, c->operand_type, bits);
+void rlo__combiner_set_operand(rlo__combiner *c, int32_t list, uint64_t bits) {
+  c->operands[list] = load(c->compute, c->operand_type, bits);
 }
 
 void rlo__combiner_begin(rlo__combiner *c) {
@@ -521,7 +536,8 @@ void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
       old = load(c->compute, dst, value_bits(cell, a->dst_type, p));
     }
     for (int32_t s = 0; s < a->num_steps; ++s) {
-      value = apply(c->compute, &a->steps[s], value, old, c->operand);
+      const int32_t list = rlo__arithmetic_lists_before(a, (int32_t)a->steps[s].op);
+      value = apply(c->compute, &a->steps[s], value, old, c->operands[list]);
     }
     set_result(result, a->dst_type, p, store(c->compute, dst, value));
   }

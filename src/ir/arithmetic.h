@@ -67,7 +67,8 @@ typedef struct rlo__combiner {
   int32_t num_parts;
   uint64_t num_blocks;
   rlo_dtype operand_type;
-  rlo__number operand;
+  /** A number of each list of the third memory. */
+  rlo__number operands[RLO_MAX_ELEMENT_STEPS];
   /** The value, if there is no sum. */
   uint8_t value[16];
   rlo__sum parts[2];
@@ -84,8 +85,8 @@ void rlo__combiner_begin(rlo__combiner *combiner);
  * the innermost reduction axis. */
 void rlo__combiner_add(rlo__combiner *combiner, const uint8_t unit[16], int64_t place);
 
-/** Sets the cell's operand: its number as bits. */
-void rlo__combiner_set_operand(rlo__combiner *combiner, uint64_t bits);
+/** Sets the cell's operand of a list: its number as bits. */
+void rlo__combiner_set_operand(rlo__combiner *combiner, int32_t list, uint64_t bits);
 
 /** Ends a block of a sum. */
 void rlo__combiner_end_block(rlo__combiner *combiner);

@@ -132,9 +132,14 @@ static rlo_status load_operand(const point *p, rlo__combiner *combiner) {
     return RLO_OK;
   }
   int64_t place = p->term[number];
-  RLO_TRY(check_unit("operand", place, problem->index_bits, problem->index_bytes));
-  rlo__combiner_set_operand(combiner,
-                            (uint64_t)rlo__index_at(p->indices, place, problem->index_bits));
+  int32_t num_lists = rlo__arithmetic_lists_before(&problem->arithmetic, INT32_MAX);
+  int64_t bytes = problem->index_bits / 8;
+  int64_t length = problem->index_bytes / bytes / num_lists;
+  RLO_TRY(check_unit("operand", place, problem->index_bits, length * bytes));
+  for (int32_t n = 0; n < num_lists; ++n) {
+    int64_t operand = rlo__index_at(p->indices, n * length + place, problem->index_bits);
+    rlo__combiner_set_operand(combiner, n, (uint64_t)operand);
+  }
   return RLO_OK;
 }
 

@@ -38,18 +38,18 @@ bool rlo_problem_is_sum(const rlo_problem *problem) {
   return false;
 }
 
-static bool takes_operand(const rlo_arithmetic *a) {
+int32_t rlo__arithmetic_lists_before(const rlo_arithmetic *a, int32_t op) {
+  int32_t count = 0;
   for (int32_t s = 0; s < a->num_steps && s < RLO_MAX_ELEMENT_STEPS; ++s) {
     const rlo__element_info *info = rlo__element_info_of(a->steps[s].op);
-    if (info != NULL && info->has_operand) {
-      return true;
-    }
+    count += info != NULL && info->has_operand && (int32_t)a->steps[s].op < op;
   }
-  return false;
+  return count;
 }
 
 int32_t rlo__problem_operand_term(const rlo_problem *problem) {
-  if (problem->update != RLO_UPDATE_COMBINE || !takes_operand(&problem->arithmetic)) {
+  if (problem->update != RLO_UPDATE_COMBINE ||
+      rlo__arithmetic_lists_before(&problem->arithmetic, INT32_MAX) == 0) {
     return -1;
   }
   int32_t t = problem->num_terms - 1;

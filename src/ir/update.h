@@ -10,6 +10,10 @@
  *  or there is no such term. */
 int32_t rlo__problem_operand_term(const rlo_problem *problem);
 
+/** The lists of operands in the third memory that lie before that of an operation; for
+ *  INT32_MAX all of them. */
+int32_t rlo__arithmetic_lists_before(const rlo_arithmetic *arithmetic, int32_t op);
+
 /** Tells if a sum runs along the axis. */
 bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
 

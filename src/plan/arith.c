@@ -14,6 +14,16 @@
 #include "ir/update.h"
 #include "plan/geometry.h"
 
+/* Tells if a quotient of floats is computed. */
+static bool divides_floats(const rlo_arithmetic *a) {
+  bool divides = false;
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    divides =
+        divides || a->steps[s].op == RLO_ELEMENT_DIVIDE || a->steps[s].op == RLO_ELEMENT_DIVIDE_BY;
+  }
+  return divides && rlo__arithmetic_compute(a) == RLO__COMPUTE_F32;
+}
+
 rlo_status rlo__arith_check(const rlo_problem *problem, const rlo_device_info *device) {
   const rlo_arithmetic *a = &problem->arithmetic;
   if (a->is_sequential) {
@@ -31,6 +41,11 @@ rlo_status rlo__arith_check(const rlo_problem *problem, const rlo_device_info *d
   if (rlo__arithmetic_compute(a) == RLO__COMPUTE_F64 && !device->has_f64) {
     return RLO_FAIL(RLO_UNSUPPORTED, "%s to %s is computed in f64, which the device lacks",
                     rlo_dtype_name(a->src_type), rlo_dtype_name(a->dst_type));
+  }
+  if (divides_floats(a) && !device->has_f64) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "floats are divided, which the device does exactly in f64 only, and that it "
+                    "lacks; the host runs it");
   }
   /* Doubles as well, for every other number passes through a float. */
   bool is_all_f64 = a->src_type == RLO_DTYPE_F64 && a->dst_type == RLO_DTYPE_F64;
@@ -267,6 +282,10 @@ rlo_status rlo__arith_begin(const rlo__family_query *query, rlo__launch *launch)
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   describe(query->problem, &words);
   RLO_TRY(define(query->problem, launch));
+  if (divides_floats(&query->problem->arithmetic)) {
+    RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_QUOTIENT",
+                               query->device_class == RLO_DEVICE_CLASS_GPU));
+  }
   /* The kernel has a number of its own. */
   return query->block_points > 0 ? rlo__launch_define(launch, "RLO_SUM_BLOCK", query->block_points)
                                  : RLO_OK;
