@@ -244,12 +244,18 @@ typedef struct rlo_combine_options {
    * the compute type is. It is the third memory of the problem: the `indices`
    * of rlo_run_host, and rlo_problem_list_indices is -1. */
   int32_t operand_dim;
+  /** In place of operand_dim: the dimensions of an array of operands, as many as
+   *  those of the destination, of which each divides that of the destination: 1
+   *  if all of a dimension has one operand, its size if each element has its own,
+   *  else one for each block. The array is row-major; where several steps take an
+   *  operand there is one array for each (rlo_element_op). Borrowed; NULL: none. */
+  const rlo_shape *operand;
 } rlo_combine_options;
 
 #define RLO_COMBINE_OPTIONS_INIT                                 \
   {                                                              \
     sizeof(rlo_combine_options), 1.0, 0.0, RLO_DTYPE_INVALID, 0, \
-        {{RLO_ELEMENT_SCALE, {1.0, 0.0}}}, 0                     \
+        {{RLO_ELEMENT_SCALE, {1.0, 0.0}}}, 0, NULL               \
   }
 
 /**

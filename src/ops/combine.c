@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "ir/arithmetic.h"
 #include "ir/element.h"
+#include "ir/form.h"
 #include "ir/lower.h"
 #include "ir/update.h"
 #include "ir/validate.h"
@@ -42,27 +43,59 @@ static rlo_status list_steps(const rlo_combine_options *options, rlo_arithmetic 
   return RLO_OK;
 }
 
-/* Places the operand of a step along its dimension. */
+/* Places an array of operands whose dimensions divide those of the destination. */
+static rlo_status place_blocks(const rlo_shape *dst, const rlo_shape *operand,
+                               const rlo_form *index, rlo_problem *problem, rlo_form *out_place,
+                               int64_t *out_count) {
+  if (operand->rank != dst->rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "operands of rank %d for a destination of rank %d",
+                    operand->rank, dst->rank);
+  }
+  for (int32_t k = dst->rank - 1; k >= 0; --k) {
+    const int64_t size = operand->dims[k];
+    if (size < 1 ? size != dst->dims[k] : dst->dims[k] % size != 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d has %lld operands, which does not divide the destination's "
+                      "%lld",
+                      k, (long long)size, (long long)dst->dims[k]);
+    }
+    rlo_form block = {0};
+    if (size > 1 && !rlo_problem_is_empty(problem)) {
+      RLO_TRY(rlo__lower_quotient(problem, &index[k], dst->dims[k] / size, &block));
+    }
+    if (!rlo__form_add(out_place, *out_count, &block) || !rlo__mul(*out_count, size, out_count)) {
+      return rlo__fail_overflow("the place of an operand");
+    }
+  }
+  return RLO_OK;
+}
+
+/* Places the operands of steps. */
 static rlo_status lower_operand(const rlo_shape *dst, const rlo_combine_options *options,
                                 const rlo_form *index, rlo_problem *problem) {
-  bool has_operand = false;
-  for (int32_t s = 0; s < options->num_steps; ++s) {
-    const rlo__element_info *info = rlo__element_info_of(options->steps[s].op);
-    has_operand = has_operand || (info != NULL && info->has_operand);
-  }
-  if (!has_operand) {
+  const int32_t num_lists = rlo__arithmetic_lists_before(&problem->arithmetic, INT32_MAX);
+  const int32_t dim = options->operand_dim;
+  rlo_form place = {0};
+  int64_t count = 1;
+  if (num_lists == 0) {
     return RLO_OK;
   }
-  int32_t dim = options->operand_dim;
-  if (dim < 0 || dim >= dst->rank) {
+  if (options->operand != NULL) {
+    RLO_TRY(place_blocks(dst, options->operand, index, problem, &place, &count));
+  } else if (dim < 0 || dim >= dst->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE, "an operand along dimension %d of a destination of rank %d",
                     dim, dst->rank);
+  } else {
+    place = index[dim];
+    count = dst->dims[dim];
   }
   if (!rlo_problem_loads(problem)) {
     problem->index_bits = rlo_dtype_value_bits(rlo__arithmetic_operand_type(problem));
-    problem->index_bytes = dst->dims[dim] * (problem->index_bits / 8);
+    if (!rlo__mul(count, (int64_t)num_lists * (problem->index_bits / 8), &problem->index_bytes)) {
+      return rlo__fail_overflow("the size of the operands");
+    }
   }
-  return rlo__lower_operand_at(problem, &index[dim]);
+  return rlo__lower_operand_at(problem, &place);
 }
 
 rlo_status rlo__ops_combine(const rlo_shape *src, const rlo_shape *dst,

@@ -259,6 +259,30 @@ static rlo_combine_options random_options(test_random *random, rlo_dtype src, rl
   return options;
 }
 
+/* Now and then steps of a quantization, with operands of blocks of the destination. */
+static void draw_quantization(test_random *random, const rlo_shape *dst, rlo_shape *operands,
+                              rlo_combine_options *options) {
+  static const rlo_element_op ops[] = {RLO_ELEMENT_DIVIDE_BY, RLO_ELEMENT_ROUND, RLO_ELEMENT_ADD_BY,
+                                       RLO_ELEMENT_DIVIDE, RLO_ELEMENT_ADD};
+  if (!test_random_once_in(random, 3)) {
+    return;
+  }
+  int64_t dims[RLO_MAX_RANK];
+  for (int32_t k = 0; k < dst->rank; ++k) {
+    do {
+      dims[k] = test_random_in(random, 1, dst->dims[k]);
+    } while (dims[k] > 0 && dst->dims[k] % dims[k] != 0);
+  }
+  expect_ok(rlo_shape_make(RLO_DTYPE_F32, dims, dst->rank, operands));
+  *options = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
+  options->operand = operands;
+  const int32_t first = (int32_t)test_random_in(random, 0, 4);
+  options->num_steps = (int32_t)test_random_in(random, 1, 3);
+  for (int32_t n = 0; n < options->num_steps; ++n) {
+    options->steps[n] = (rlo_element_step){ops[(first + n) % 5], {random_factor(random, false)}};
+  }
+}
+
 /* By every family that takes it, drawn; at least one does. */
 static test_outcome run_somehow(test_random *random, const char *words) {
   bool is_moderate = test_random_once_in(random, 2);
@@ -307,14 +331,16 @@ RLO_TEST(test_device_compute__random_layouts_are_exact) {
     test_random_pair(&random, from, rank, 6000, &src, &unused, permutation);
     dst = test_random_shape(&random, to, unused.dims, rank, TEST_ALL);
     rlo_combine_options options = random_options(&random, from, to, rank);
+    rlo_shape operands;
+    draw_quantization(&random, &dst, &operands, &options);
     rlo_status status = rlo_relayout_combine(&src, &dst, permutation, &options, &problem);
     if (status == RLO_UNSUPPORTED || status == RLO_INVALID_ARGUMENT) {
       continue; /* too many axes; strides that collide */
     }
     expect_ok(status);
     char words[96];
-    snprintf(words, sizeof words, "%s to %s, alpha %g, beta %g", rlo_dtype_name(from),
-             rlo_dtype_name(to), options.alpha, options.beta);
+    snprintf(words, sizeof words, "%s to %s, alpha %g, beta %g, %d steps", rlo_dtype_name(from),
+             rlo_dtype_name(to), options.alpha, options.beta, (int)options.num_steps);
     ck_assert_msg(run_somehow(&random, words) != TEST_FAILED,
                   "case %d: RELAYOUT_TEST_SEED=%llu makes it the first", (int)i,
                   (unsigned long long)case_seed);

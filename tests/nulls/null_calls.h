@@ -15,6 +15,7 @@
 #include "relayout/launch.h"
 #include "relayout/npy.h"
 #include "relayout/profile.h"
+#include "relayout/quantize.h"
 #include "relayout/recipe.h"
 #include "relayout/redistribution.h"
 #include "relayout/relayout.h"
