@@ -191,50 +191,169 @@ static void lay_from_integer(path *p, const rlo__dtype_info *src, const rlo__dty
   }
 }
 
-bool rlo__host_cast_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
-                         rlo__host_cast *out) {
-  const rlo_arithmetic *a = &problem->arithmetic;
-  if (a->src_type == a->dst_type ||
-      rlo_dtype_is_complex(a->src_type) != rlo_dtype_is_complex(a->dst_type) ||
-      problem->unit_bits != rlo_dtype_storage_bits(a->src_type) ||
-      a->dst_unit_bits != rlo_dtype_storage_bits(a->dst_type)) {
-    return false;
-  }
+static void lay(path *p, rlo_dtype src, rlo_dtype dst) {
   static const int tables[] = {[1] = RLO__HOST_ROW_TABLE_8,
                                [2] = RLO__HOST_ROW_TABLE_16,
                                [4] = RLO__HOST_ROW_TABLE_32,
                                [8] = RLO__HOST_ROW_TABLE_64};
-  const rlo_dtype src = rlo__arithmetic_part(a->src_type);
-  const rlo_dtype dst = rlo__arithmetic_part(a->dst_type);
-  *out = (rlo__host_cast){.src_bytes = rlo_dtype_storage_bits(src) / 8,
-                          .dst_bytes = rlo_dtype_storage_bits(dst) / 8};
-  path p = {out, kernels};
-  if (out->src_bytes == 1) {
-    fill_table(out, src, dst);
-    add(&p, tables[out->dst_bytes]);
+  p->cast->dst_bytes = rlo_dtype_storage_bits(dst) / 8;
+  if (rlo_dtype_storage_bits(src) == 8) {
+    fill_table(p->cast, src, dst);
+    add(p, tables[p->cast->dst_bytes]);
   } else if (rlo_dtype_is_floating(src)) {
-    lay_from_float(&p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
+    lay_from_float(p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
   } else {
-    lay_from_integer(&p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
+    lay_from_integer(p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
   }
+}
+
+/** Adds the row of a step, with a constant, or with a list of operands. */
+static void add_step(path *p, int row, double number, int32_t list) {
+  p->cast->steps[p->cast->num_steps++] = (rlo__host_step){rlo__arithmetic_f32(number), list};
+  add(p, row);
+}
+
+static bool lay_step(path *p, const rlo_arithmetic *a, const rlo_element_step *step) {
+  const int32_t list = rlo__arithmetic_lists_before(a, (int32_t)step->op);
+  const double number = step->numbers[0];
+  switch (step->op) {
+    case RLO_ELEMENT_SCALE:
+      add_step(p, RLO__HOST_ROW_F32_SCALE, number, -1);
+      return true;
+    case RLO_ELEMENT_SCALE_BY:
+      add_step(p, RLO__HOST_ROW_F32_SCALE, 1.0, list);
+      return true;
+    case RLO_ELEMENT_DIVIDE:
+      add_step(p, RLO__HOST_ROW_F32_DIVIDE, number, -1);
+      return true;
+    case RLO_ELEMENT_DIVIDE_BY:
+      add_step(p, RLO__HOST_ROW_F32_DIVIDE, 1.0, list);
+      return true;
+    case RLO_ELEMENT_ADD:
+      add_step(p, RLO__HOST_ROW_F32_ADD, number, -1);
+      return true;
+    case RLO_ELEMENT_ADD_BY:
+      add_step(p, RLO__HOST_ROW_F32_ADD, number, list);
+      return true;
+    case RLO_ELEMENT_CLAMP:
+      add_step(p, RLO__HOST_ROW_F32_LEAST, number, -1);
+      add_step(p, RLO__HOST_ROW_F32_MOST, step->numbers[1], -1);
+      return true;
+    case RLO_ELEMENT_ROUND:
+      add_step(p, RLO__HOST_ROW_F32_ROUND, 0.0, -1);
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Lays a path through f32. */
+static bool lay_steps(path *p, const rlo_arithmetic *a) {
+  bool has_path = rlo__arithmetic_compute(a) == RLO__COMPUTE_F32;
+  if (a->src_type != RLO_DTYPE_F32) {
+    lay(p, a->src_type, RLO_DTYPE_F32);
+  }
+  p->cast->first_step = p->cast->num_rows;
+  for (int32_t s = 0; has_path && s < a->num_steps; ++s) {
+    has_path = lay_step(p, a, &a->steps[s]);
+  }
+  p->cast->num_lists = rlo__arithmetic_lists_before(a, INT32_MAX);
+  if (a->dst_type == RLO_DTYPE_F32) {
+    p->cast->dst_bytes = 4;
+    add(p, RLO__HOST_ROW_F32_F32);
+  } else {
+    lay(p, RLO_DTYPE_F32, a->dst_type);
+  }
+  return has_path;
+}
+
+bool rlo__host_cast_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
+                         rlo__host_cast *out) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  const bool has_steps = !rlo__problem_is_conversion(problem);
+  const bool is_complex = rlo_dtype_is_complex(a->src_type);
+  if ((a->src_type == a->dst_type && !has_steps) ||
+      is_complex != rlo_dtype_is_complex(a->dst_type) || (is_complex && has_steps) ||
+      problem->unit_bits != rlo_dtype_storage_bits(a->src_type) ||
+      a->dst_unit_bits != rlo_dtype_storage_bits(a->dst_type)) {
+    return false;
+  }
+  const rlo_dtype src = rlo__arithmetic_part(a->src_type);
+  *out = (rlo__host_cast){.src_bytes = rlo_dtype_storage_bits(src) / 8};
+  path p = {out, kernels};
+  if (has_steps) {
+    return lay_steps(&p, a);
+  }
+  lay(&p, src, rlo__arithmetic_part(a->dst_type));
   return true;
 }
 
 /* ------------------------------------------------------------------------ runs */
 
+void rlo__host_cast_begin(const rlo__host_cast *cast, rlo__host_operands *operands) {
+  for (int32_t s = 0; s < RLO__HOST_MAX_STEP_ROWS; ++s) {
+    for (int32_t k = 0; k < RLO__HOST_CAST_BLOCK; ++k) {
+      operands->numbers[s][k] = s < cast->num_steps ? cast->steps[s].number : 0.0F;
+    }
+  }
+}
+
+static float operand_at(const rlo__host_operands *from, const rlo__host_step *step, int64_t place) {
+  float operand;
+  const int64_t at = step->list * from->length + place;
+  memcpy(&operand, from->memory + at * (int64_t)sizeof operand, sizeof operand);
+  return step->number * operand;
+}
+
+/** Reads the operands of a block, from value `first` of the run on. */
+static void read_operands(const rlo__host_step *step, rlo__host_operands *from, int64_t first,
+                          int64_t count, float *out) {
+  if (!from->varies) {
+    const float operand = operand_at(from, step, from->place + from->grains[0]);
+    for (int32_t k = 0; k < RLO__HOST_CAST_BLOCK; ++k) {
+      out[k] = operand;
+    }
+    return;
+  }
+  int64_t grain = first / from->grain_values;
+  int64_t within = first % from->grain_values;
+  for (int64_t k = 0; k < count; ++k) {
+    out[k] = operand_at(from, step, from->place + from->grains[grain] + within * from->step);
+    if (++within == from->grain_values) {
+      within = 0;
+      ++grain;
+    }
+  }
+}
+
+static void read_lists(const rlo__host_cast *cast, rlo__host_operands *operands, int64_t first,
+                       int64_t count) {
+  for (int32_t s = 0; s < cast->num_steps && (first == 0 || operands->varies); ++s) {
+    if (cast->steps[s].list >= 0) {
+      read_operands(&cast->steps[s], operands, first, count, operands->numbers[s]);
+    }
+  }
+}
+
 void rlo__host_cast_run(const rlo__host_cast *cast, uint8_t *dst, const uint8_t *src,
-                        int64_t src_bytes) {
+                        int64_t src_bytes, rlo__host_operands *operands) {
   uint64_t between[2][RLO__HOST_CAST_BLOCK];
-  for (int64_t left = src_bytes / cast->src_bytes; left > 0; left -= RLO__HOST_CAST_BLOCK) {
+  const int64_t count = src_bytes / cast->src_bytes;
+  for (int64_t left = count; left > 0; left -= RLO__HOST_CAST_BLOCK) {
     const bool is_whole = left >= RLO__HOST_CAST_BLOCK;
     const void *in = src;
     if (!is_whole) {
       memset(between[1], 0, sizeof between[1]);
       in = memcpy(between[1], src, (size_t)(left * cast->src_bytes));
     }
+    if (cast->num_lists > 0) {
+      read_lists(cast, operands, count - left, rlo__min(left, RLO__HOST_CAST_BLOCK));
+    }
     for (int32_t n = 0; n < cast->num_rows; ++n) {
       void *out = is_whole && n == cast->num_rows - 1 ? (void *)dst : (void *)between[n % 2];
-      cast->rows[n](cast, out, in);
+      const int32_t step = n - cast->first_step;
+      const bool is_step = step >= 0 && step < cast->num_steps;
+      cast->rows[n](cast, out, in, operands->numbers[is_step ? step : 0]);
       in = out;
     }
     if (!is_whole) {

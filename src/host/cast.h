@@ -8,7 +8,8 @@
 /**
  * A conversion of runs of values, bit for bit that of rlo__arithmetic_convert:
  * a path of *rows*, loops over a block of values in the first-level cache, each
- * from one C type to another.
+ * from one C type to another. Element-wise steps are rows from f32 to f32, each with a
+ * number `y[i]` for the value `x`.
  */
 
 /** Values of a block: a constant, so that compilers make vectors of each row. */
@@ -51,14 +52,24 @@
   X(F64_S16, double, int16_t, s32_of(&limits, x))              \
   X(F64_S8, double, uint8_t, s32_of(&limits, x) & limits.mask) \
   X(F64_S64, double, int64_t, s64_of(&limits, x))              \
-  X(F64_U64, double, uint64_t, u64_of(x)) X(F64_PRED, double, uint8_t, is_true(x))
+  X(F64_U64, double, uint64_t, u64_of(x))                      \
+  X(F64_PRED, double, uint8_t, is_true(x))                     \
+  X(F32_F32, float, float, quiet(x))                           \
+  X(F32_SCALE, float, float, x *y[i])                          \
+  X(F32_DIVIDE, float, float, x / y[i])                        \
+  X(F32_ADD, float, float, x + y[i])                           \
+  X(F32_LEAST, float, float, x < y[i] ? y[i] : x)              \
+  X(F32_MOST, float, float, x > y[i] ? y[i] : x)               \
+  X(F32_ROUND, float, float, rintf(x))
 
 enum {
 
 #define RLO__HOST_ROW_NUMBER(name, from, to, value) RLO__HOST_ROW_##name,
   RLO__HOST_ROWS(RLO__HOST_ROW_NUMBER)
 #undef RLO__HOST_ROW_NUMBER
-      RLO__HOST_MAX_ROWS = 4
+  /** To f32, the steps, of which a clamp is two rows, and from f32. */
+  RLO__HOST_MAX_STEP_ROWS = RLO_MAX_ELEMENT_STEPS + 1,
+  RLO__HOST_MAX_ROWS = 4 + RLO__HOST_MAX_STEP_ROWS + 4
 };
 
 /** A float of 16 bits that is unpacked to f32. */
@@ -87,9 +98,35 @@ typedef struct rlo__host_limits {
   double least, most;
 } rlo__host_limits;
 
+/** The numbers that the row of a step takes: a constant, or a list of operands, each
+ *  times `number`. */
+typedef struct rlo__host_step {
+  float number;
+  /** Negative: none. */
+  int32_t list;
+} rlo__host_step;
+
+/** The operands of a run of values. */
+typedef struct rlo__host_operands {
+  /** The third memory, at any address, and the length of each list in it. */
+  const uint8_t *memory;
+  int64_t length;
+  /** The place of the run's first value is the sum of the next two. */
+  int64_t place;
+  /** What grains of the run add to it, and the step in them; all 0 unless `varies`. */
+  const int64_t *grains;
+  int64_t grain_values, step;
+  bool varies;
+  /** Those of a block. */
+  float numbers[RLO__HOST_MAX_STEP_ROWS][RLO__HOST_CAST_BLOCK];
+} rlo__host_operands;
+
 struct rlo__host_cast {
   /** Bytes of a value: of a complex number's part. */
   int64_t src_bytes, dst_bytes;
+  /** Steps are the rows from first_step on. */
+  int32_t num_steps, first_step, num_lists;
+  rlo__host_step steps[RLO__HOST_MAX_STEP_ROWS];
   int32_t num_rows;
   rlo__host_row_fn rows[RLO__HOST_MAX_ROWS];
   rlo__host_unpacking unpacking;
@@ -109,15 +146,18 @@ struct rlo__host_cast {
 extern const rlo__host_row_fn rlo__host_rows_portable[];
 extern const rlo__host_row_fn rlo__host_rows_avx2[];
 
-/** Prepares the conversion of a problem that is one. False for types and units that have
- *  no path. */
+/** Prepares what becomes of the values of a problem that computes and does not sum. False
+ *  for steps, types and units that have no path. */
 bool rlo__host_cast_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
                          rlo__host_cast *out);
+
+/** Prepares the numbers of steps that are constants. */
+void rlo__host_cast_begin(const rlo__host_cast *cast, rlo__host_operands *operands);
 
 /** Converts a run of src_bytes bytes in C's default floating-point mode, which the
  *  caller sets. The memories do not overlap. */
 void rlo__host_cast_run(const rlo__host_cast *cast, uint8_t *dst, const uint8_t *src,
-                        int64_t src_bytes);
+                        int64_t src_bytes, rlo__host_operands *operands);
 
 /** The distance in the destination of what is `src_bytes` apart in a source of the
  *  same places. */

@@ -73,8 +73,10 @@ typedef void (*rlo__host_streams_fn)(uint8_t *dst, const uint8_t *src, const int
 /** A conversion: host/cast.h. */
 typedef struct rlo__host_cast rlo__host_cast;
 
-/** One of its steps: converts RLO__HOST_CAST_BLOCK values. */
-typedef void (*rlo__host_row_fn)(const rlo__host_cast *cast, void *dst, const void *src);
+/** One of its steps: converts RLO__HOST_CAST_BLOCK values, each with a number where it
+ *  takes one. */
+typedef void (*rlo__host_row_fn)(const rlo__host_cast *cast, void *dst, const void *src,
+                                 const float *numbers);
 
 typedef struct rlo__host_kernels {
   /** Widest vector, in bytes. */

@@ -57,8 +57,9 @@ struct rlo__host_mover {
   part *parts;
   size_t num_parts, capacity;
   double work;
-  /** Bytes of indices that the caller has to give, if it loads any. */
-  int64_t index_bytes;
+  /** Bytes of indices that the caller has to give, if it loads any, and how many operands
+   *  a list of them has. */
+  int64_t index_bytes, operand_length;
   /** True if a part runs beyond its memory, so that the parts are of no use. */
   bool is_beyond;
 };
@@ -113,8 +114,16 @@ static bool form_is_within(const rlo_problem *problem, const rlo_form *form,
          rlo__mul_add(unit_bits, max, unit_bits, &end) && rlo__ceil_div(end, 8) <= bytes;
 }
 
+/** The length of each list of operands in the third memory; 0 if there is none. */
+static int64_t operand_length(const rlo_problem *problem) {
+  const int32_t num_lists = rlo__arithmetic_lists_before(&problem->arithmetic, INT32_MAX);
+  return rlo__problem_operand_term(problem) < 0
+             ? 0
+             : problem->index_bytes / (problem->index_bits / 8) / num_lists;
+}
+
 /* Tells if every point of a canonical problem that is not empty is proven to
- * stay within the two memories, by the bounds of the forms over the box. Guards
+ * stay within the memories, by the bounds of the forms over the box. Guards
  * on a term alone count, others do not. False may also mean that the bounds do
  * not decide it. */
 static bool is_within(const rlo_problem *problem) {
@@ -123,6 +132,7 @@ static bool is_within(const rlo_problem *problem) {
     return false;
   }
   apply_guards(problem, RLO_GUARD_SKIP, &terms);
+  const int32_t operand = rlo__problem_operand_term(problem);
   if (!form_is_within(problem, &problem->dst, &terms, rlo_problem_dst_unit_bits(problem),
                       problem->dst_bytes)) {
     return false;
@@ -135,6 +145,11 @@ static bool is_within(const rlo_problem *problem) {
     }
   }
   apply_guards(problem, RLO_GUARD_PAD, &terms);
+  if (operand >= 0 &&
+      !form_is_within(problem, &problem->terms[operand].form, &terms, problem->index_bits,
+                      operand_length(problem) * (problem->index_bits / 8))) {
+    return false;
+  }
   return form_is_within(problem, &problem->src, &terms, problem->unit_bits, problem->src_bytes);
 }
 
@@ -243,9 +258,9 @@ static bool is_one_share(const rlo_problem *problem) {
          (problem->arithmetic.is_sequential || rlo_problem_is_sum(problem));
 }
 
-/** Makes the conversion of a problem that is one. */
+/** Makes what becomes of the values of a problem that computes, if there is a fast way. */
 static rlo_status make_cast(rlo__host_mover *mover, const rlo_problem *work) {
-  if (work->update != RLO_UPDATE_COMBINE || !rlo__problem_is_conversion(work)) {
+  if (work->update != RLO_UPDATE_COMBINE) {
     return RLO_OK;
   }
   rlo__host_cast *cast = rlo__alloc_unset(sizeof *cast);
@@ -304,6 +319,7 @@ rlo_status rlo__host_mover_create(const rlo_problem *problem, rlo__host_mover **
   mover->kernels = rlo__host_kernels_get();
   mover->is_past_caches = problem->dst_bytes >= rlo__thresholds.host_past_caches_bytes;
   mover->index_bytes = rlo_problem_loads(problem) ? problem->index_bytes : 0;
+  mover->operand_length = operand_length(problem);
   rlo_status status = create(mover, problem);
   if (status != RLO_OK) {
     rlo__host_mover_release(mover);
@@ -372,6 +388,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices are NULL; %lld bytes are needed",
                     (long long)mover->index_bytes);
   }
+  const rlo__host_memories memories = {src, indices, mover->operand_length, dst};
   rlo__host_workspace *workspace = NULL;
   rlo_status status = RLO_OK;
   /* The caller may round otherwise, or flush denormals. */
@@ -397,7 +414,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
     if (workspace == NULL) {
       status = RLO_OUT_OF_MEMORY;
     } else {
-      rlo__host_nest_run(&p->nest, mover->kernels, src, dst, first, end, workspace);
+      rlo__host_nest_run(&p->nest, mover->kernels, &memories, first, end, workspace);
     }
   }
   rlo__free(workspace);

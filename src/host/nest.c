@@ -10,7 +10,7 @@
 enum { LINE = RLO__HOST_LINE_BYTES, FEW_STREAMS = 8 };
 
 typedef struct axis {
-  int64_t extent, src, dst;
+  int64_t extent, src, dst, operand;
   bool is_taken;
 } axis;
 
@@ -27,11 +27,15 @@ static void take(chooser *c, axis *a, bool in_dst) {
   if (!in_dst && a->src < 0) {
     nest->src_base += a->src * (a->extent - 1);
     nest->dst_base += a->dst * (a->extent - 1);
+    nest->operand_base += a->operand * (a->extent - 1);
     a->src = -a->src;
     a->dst = -a->dst;
+    a->operand = -a->operand;
   }
   rlo__host_side *side = in_dst ? &nest->along_dst : &nest->along_src;
   side->extents[side->num_levels] = a->extent;
+  side->operand_steps[side->num_levels] = a->operand;
+  nest->operand_varies = nest->operand_varies || (in_dst && a->operand != 0);
   side->steps[side->num_levels++] = in_dst ? a->src : a->dst;
   side->extent *= a->extent;
   a->is_taken = true;
@@ -43,6 +47,8 @@ static void find_grain(chooser *c) {
     axis *one = &c->axes[a];
     if (one->src == c->nest->grain_bytes && one->dst == c->nest->grain_bytes) {
       c->nest->grain_bytes *= one->extent;
+      c->nest->operand_step = one->operand;
+      c->nest->operand_varies = one->operand != 0;
       one->is_taken = true;
       return; /* the canonical form has merged what continues it */
     }
@@ -164,8 +170,8 @@ static void choose_move(chooser *c, const rlo__host_kernels *kernels) {
   grow_side(c, true);
   grow_side(c, false);
   const bool is_plane = is_plane_of_blocks(nest);
-  if (kernels->split != NULL && find_streams(&begun_nest) &&
-      (!is_plane || are_streams_better(&begun_nest))) {
+  if (kernels->split != NULL && (nest->cast == NULL || nest->cast->num_lists == 0) &&
+      find_streams(&begun_nest) && (!is_plane || are_streams_better(&begun_nest))) {
     *c = begun;
     *nest = begun_nest;
   } else if (is_plane) {
@@ -265,7 +271,7 @@ static void sort_loops(rlo__host_nest *nest) {
   }
 }
 
-static void lay_loops(chooser *c) {
+static void lay_loops(chooser *c, int64_t unit) {
   rlo__host_nest *nest = c->nest;
   nest->num_turns = 1;
   for (int32_t a = 0; a < c->num_axes; ++a) {
@@ -274,7 +280,8 @@ static void lay_loops(chooser *c) {
       add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_AXIS,
                                       .count = one->extent,
                                       .src_step = one->src,
-                                      .dst_step = one->dst});
+                                      .dst_step = one->dst,
+                                      .operand_step = one->operand});
     }
   }
   add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_SRC,
@@ -289,7 +296,8 @@ static void lay_loops(chooser *c) {
                                   .count = rlo__ceil_div(nest->grain_bytes, nest->chunk_bytes),
                                   .points = nest->chunk_bytes,
                                   .src_step = nest->chunk_bytes,
-                                  .dst_step = nest->chunk_bytes});
+                                  .dst_step = nest->chunk_bytes,
+                                  .operand_step = nest->chunk_bytes / unit * nest->operand_step});
   sort_loops(nest);
 }
 
@@ -321,15 +329,18 @@ void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *ke
     memcpy(out->fill, problem->fill, sizeof out->fill);
   }
   chooser c = {.nest = out, .num_axes = problem->num_axes};
+  static const rlo_form none;
+  const rlo_form *operand = problem->num_terms > 0 ? &problem->terms[0].form : &none;
+  out->operand_base = operand->base;
   for (int32_t a = 0; a < c.num_axes; ++a) {
     c.axes[a] = (axis){problem->extents[a], problem->src.axis[a] * unit,
-                       problem->dst.axis[a] * unit, false};
+                       problem->dst.axis[a] * unit, operand->axis[a], false};
     out->written_bytes *= problem->extents[a];
   }
   find_grain(&c);
   choose_move(&c, kernels);
   choose_tiles(&c);
-  lay_loops(&c);
+  lay_loops(&c, unit);
   out->has_line_steps = has_line_rows(&c) && (out->tile_dst == out->along_dst.extent ||
                                               out->tile_dst * out->dst_step % LINE == 0);
   if (out->cast != NULL) {

@@ -7,8 +7,8 @@
 #include "relayout/problem.h"
 
 /**
- * A loop nest over host memory: a problem without guards and terms, and how it
- * is run. Everything is in bytes.
+ * A loop nest over host memory: a problem without guards and quotients, and how it
+ * is run. Everything is in bytes, but for the place of operands.
  *
  * Its *grain* is the run that both memories have in common. Two *sides* are
  * picked from its axes: along the source, where grains follow each other in the
@@ -31,6 +31,8 @@ typedef struct rlo__host_side {
   int32_t num_levels;
   int64_t extents[RLO__HOST_MAX_LEVELS];
   int64_t steps[RLO__HOST_MAX_LEVELS];
+  /** Steps of the operands' place. */
+  int64_t operand_steps[RLO__HOST_MAX_LEVELS];
   int64_t extent;
 } rlo__host_side;
 
@@ -49,7 +51,7 @@ typedef struct rlo__host_loop {
   int64_t count;
   /** Positions along the side, or bytes of the grain, of one iteration. */
   int64_t points;
-  int64_t src_step, dst_step;
+  int64_t src_step, dst_step, operand_step;
 } rlo__host_loop;
 
 /** The way in which a tile is moved. */
@@ -87,6 +89,10 @@ typedef struct rlo__host_nest {
   /** NULL if bytes are moved. Else what is in source bytes is grains, tiles and
    *  dst_step; all other places in the destination are its own. */
   const rlo__host_cast *cast;
+  /** The operands' place at the origin, its step in a grain, and whether it changes along
+   *  a run of the destination. */
+  int64_t operand_base, operand_step;
+  bool operand_varies;
   /** The source is `fill`, not the caller's. */
   bool reads_fill;
   uint8_t fill[RLO_MAX_UNIT_BITS / 8];
@@ -94,10 +100,11 @@ typedef struct rlo__host_nest {
 
 /**
  * Chooses how a problem is run.
- * @param problem  canonical, without terms; its guards are none, or one PAD
- *                 guard that never holds. Units are whole bytes, and all
- *                 positions lie within memories of less than 2^63 bytes.
- * @param cast     the conversion of a problem that computes, borrowed for as long
+ * @param problem  canonical, without terms but for the place of operands; its
+ *                 guards are none, or one PAD guard that never holds. Units are
+ *                 whole bytes, and all positions lie within memories of less than
+ *                 2^63 bytes.
+ * @param cast     of a problem that computes: what becomes of values, borrowed for as long
  *                 as the nest is used; else NULL.
  * @param is_past_caches  whether the destination is to be stored past the
  *                 caches where that is possible.
@@ -111,10 +118,19 @@ typedef struct rlo__host_workspace rlo__host_workspace;
 /** NULL if there is no memory. Free it with rlo__free. */
 rlo__host_workspace *rlo__host_workspace_create(void);
 
-/** Runs the turns first <= t < end of the loops. The memories are those of the
- *  problem. Threads: safe for turns that do not overlap. */
+/** The memories of a problem. */
+typedef struct rlo__host_memories {
+  const uint8_t *src;
+  /** Lists of operands, and the length of each. */
+  const uint8_t *operands;
+  int64_t operand_length;
+  uint8_t *dst;
+} rlo__host_memories;
+
+/** Runs the turns first <= t < end of the loops. Threads: safe for turns that do not
+ *  overlap. */
 void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *kernels,
-                        const uint8_t *src, uint8_t *dst, int64_t first, int64_t end,
+                        const rlo__host_memories *memories, int64_t first, int64_t end,
                         rlo__host_workspace *workspace);
 
 #endif

@@ -20,6 +20,10 @@ struct rlo__host_workspace {
   int64_t rows[RLO__HOST_MAX_TILE + LINE];
   int64_t columns[RLO__HOST_MAX_TILE];
   int64_t staged_columns[RLO__HOST_MAX_TILE];
+  /** What the tile's rows and columns add to the place of operands. */
+  int64_t operand_rows[RLO__HOST_MAX_TILE + LINE];
+  int64_t operand_columns[RLO__HOST_MAX_TILE];
+  rlo__host_operands operands;
   uint8_t masks[RLO__HOST_MASK_BYTES(RLO__HOST_MAX_STREAMS)];
   uint8_t stage[STAGE_BYTES + LINE];
 };
@@ -35,6 +39,8 @@ typedef struct tile {
   uint8_t *dst;
   int64_t i0, ni, j0, nj;
   int64_t grain_bytes;
+  /** The operands' place, but for what rows and columns add. */
+  int64_t operand;
 } tile;
 
 rlo__host_workspace *rlo__host_workspace_create(void) {
@@ -51,17 +57,18 @@ static int64_t to_line(const uint8_t *p) {
 }
 
 /** The steps of positions first <= p < first + count of a side. */
-static void find_places(const rlo__host_side *side, int64_t first, int64_t count, int64_t *out) {
+static void find_places(const rlo__host_side *side, const int64_t *steps, int64_t first,
+                        int64_t count, int64_t *out) {
   int64_t digits[RLO__HOST_MAX_LEVELS] = {0};
   int64_t at = 0;
   int64_t rest = first;
   for (int32_t n = 0; n < side->num_levels; ++n) {
     digits[n] = rest % side->extents[n];
     rest /= side->extents[n];
-    at += digits[n] * side->steps[n];
+    at += digits[n] * steps[n];
   }
   const int64_t extent = side->num_levels == 0 ? 1 : side->extents[0];
-  const int64_t step = side->num_levels == 0 ? 0 : side->steps[0];
+  const int64_t step = side->num_levels == 0 ? 0 : steps[0];
   for (int64_t k = 0; k < count;) {
     const int64_t run = rlo__min(count - k, extent - digits[0]);
     for (int64_t i = 0; i < run; ++i) {
@@ -71,11 +78,11 @@ static void find_places(const rlo__host_side *side, int64_t first, int64_t count
     at -= digits[0] * step;
     digits[0] = 0;
     for (int32_t n = 1; n < side->num_levels; ++n) {
-      at += side->steps[n];
+      at += steps[n];
       if (++digits[n] < side->extents[n]) {
         break;
       }
-      at -= side->steps[n] * side->extents[n];
+      at -= steps[n] * side->extents[n];
       digits[n] = 0;
     }
   }
@@ -359,6 +366,19 @@ static void move_columns(const tile *t) {
   }
 }
 
+/** Converts a run that begins at row j and column i of a tile. */
+static void cast_run(const tile *t, int64_t i, int64_t j, uint8_t *dst, const uint8_t *src,
+                     int64_t bytes) {
+  const rlo__host_cast *cast = t->nest->cast;
+  rlo__host_operands *operands = &t->workspace->operands;
+  if (cast->num_lists > 0) {
+    operands->place = t->operand + t->workspace->operand_columns[i];
+    operands->grains = t->workspace->operand_rows + j;
+    operands->grain_values = t->grain_bytes / cast->src_bytes;
+  }
+  rlo__host_cast_run(cast, dst, src, bytes, operands);
+}
+
 /** Converts grain by grain where grains are long or stand apart in the destination, else
  *  what is moved to the stage in the order of the destination. */
 static void cast_tile(const tile *t) {
@@ -371,8 +391,8 @@ static void cast_tile(const tile *t) {
     for (int64_t j = 0; j < t->nj; ++j) {
       uint8_t *to = t->dst + rlo__host_cast_scale(nest->cast, j * nest->dst_step);
       for (int64_t i = 0; i < t->ni; ++i) {
-        rlo__host_cast_run(nest->cast, to + w->columns[i], t->src + w->rows[j] + i * nest->src_step,
-                           t->grain_bytes);
+        cast_run(t, i, j, to + w->columns[i], t->src + w->rows[j] + i * nest->src_step,
+                 t->grain_bytes);
       }
     }
     return;
@@ -385,7 +405,7 @@ static void cast_tile(const tile *t) {
   }
   move_tile(t, stage, w->staged_columns);
   for (int64_t i = 0; i < num_runs; ++i) {
-    rlo__host_cast_run(nest->cast, t->dst + w->columns[i], stage + i * run, run);
+    cast_run(t, i, 0, t->dst + w->columns[i], stage + i * run, run);
   }
 }
 
@@ -440,11 +460,13 @@ typedef struct turns {
   int64_t digits[RLO_MAX_AXES + 3];
   const uint8_t *src;
   uint8_t *dst;
+  int64_t operand;
 } turns;
 
 static void step(const rlo__host_loop *loop, int64_t count, turns *at) {
   at->src += count * loop->src_step;
   at->dst += count * loop->dst_step;
+  at->operand += count * loop->operand_step;
 }
 
 static void begin_turns(const rlo__host_nest *nest, int64_t first, turns *out_at) {
@@ -468,21 +490,36 @@ static void next_turn(const rlo__host_nest *nest, turns *at) {
   }
 }
 
+/** Prepares the numbers of steps. */
+static void begin_cast(const rlo__host_nest *nest, const rlo__host_memories *memories,
+                       rlo__host_operands *operands) {
+  if (nest->cast != NULL) {
+    rlo__host_cast_begin(nest->cast, operands);
+    operands->memory = memories->operands;
+    operands->length = memories->operand_length;
+    operands->step = nest->operand_step;
+    operands->varies = nest->operand_varies;
+  }
+}
+
 void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *kernels,
-                        const uint8_t *src, uint8_t *dst, int64_t first, int64_t end,
+                        const rlo__host_memories *memories, int64_t first, int64_t end,
                         rlo__host_workspace *workspace) {
   const int64_t grain = nest->grain_bytes;
-  turns at = {.src = (nest->reads_fill ? nest->fill : src) + nest->src_base,
-              .dst = dst + nest->dst_base};
+  turns at = {.src = (nest->reads_fill ? nest->fill : memories->src) + nest->src_base,
+              .dst = memories->dst + nest->dst_base,
+              .operand = nest->operand_base};
   if (first >= end) {
     return;
   }
+  begin_cast(nest, memories, &workspace->operands);
   begin_turns(nest, first, &at);
   if (nest->move == RLO__HOST_MOVE_SPLIT || nest->move == RLO__HOST_MOVE_JOIN) {
     bool is_split = nest->move == RLO__HOST_MOVE_SPLIT;
     const rlo__host_side *few = is_split ? &nest->along_src : &nest->along_dst;
     rlo__host_make_masks((int32_t)few->extent, (int32_t)grain, is_split, workspace->masks);
   }
+  const bool has_operands = nest->cast != NULL && nest->cast->num_lists > 0;
   int64_t rows_from = -1;
   int64_t columns_from = -1;
   const int64_t reach = rlo__ceil_div(LINE - 1, grain);
@@ -506,16 +543,21 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
         .ni = rlo__min(left_i, nest->tile_src),
         .j0 = j0,
         .nj = rlo__min(left_j, nest->tile_dst),
-        .grain_bytes = rlo__min(grain - corner[RLO__HOST_LOOP_GRAIN], nest->chunk_bytes)};
+        .grain_bytes = rlo__min(grain - corner[RLO__HOST_LOOP_GRAIN], nest->chunk_bytes),
+        .operand = at.operand};
     if (columns_from != i0) {
-      find_places(&nest->along_src, i0, nest->move == RLO__HOST_MOVE_JOIN ? 1 : t.ni,
-                  workspace->columns);
+      find_places(&nest->along_src, nest->along_src.steps, i0,
+                  nest->move == RLO__HOST_MOVE_JOIN ? 1 : t.ni, workspace->columns);
+      find_places(&nest->along_src, nest->along_src.operand_steps, i0, has_operands ? t.ni : 0,
+                  workspace->operand_columns);
       columns_from = i0;
     }
     if (rows_from != j0 && nest->move != RLO__HOST_MOVE_SPLAT) {
-      find_places(&nest->along_dst, j0,
+      find_places(&nest->along_dst, nest->along_dst.steps, j0,
                   nest->move == RLO__HOST_MOVE_SPLIT ? 1 : rlo__min(left_j, t.nj + reach),
                   workspace->rows);
+      find_places(&nest->along_dst, nest->along_dst.operand_steps, j0, has_operands ? t.nj : 0,
+                  workspace->operand_rows);
       rows_from = j0;
     }
     run_tile(&t);

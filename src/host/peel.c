@@ -117,7 +117,8 @@ static bool is_mixed(const rlo_problem *problem, const rlo_guard *guard, int32_t
 }
 
 static rlo_status emit(peeler *p, const rlo_problem *part) {
-  bool is_plain = part->num_terms == 0;
+  bool is_plain =
+      part->num_terms == 0 || (part->num_terms == 1 && part->terms[0].kind == RLO_TERM_OPERAND);
   for (int32_t g = 0; g < part->num_guards; ++g) {
     is_plain = is_plain && is_decided(&part->guards[g]);
   }
