@@ -154,6 +154,24 @@ RLO_API RLO_NODISCARD rlo_status rlo_op_step(rlo_tensor *x, double alpha, rlo_te
 RLO_API RLO_NODISCARD rlo_status rlo_op_exp(rlo_tensor *x, rlo_tensor **out_y);
 RLO_API RLO_NODISCARD rlo_status rlo_op_tanh(rlo_tensor *x, rlo_tensor **out_y);
 
+/**
+ * Quantize: y = saturate(round(x / scale) + zero_point), and Dequantize: y = (x -
+ * zero_point) * scale, by the rules of rlo_combine_options_quantize (quantize.h).
+ * @param scales  f32, f64 where x or y is, row-major. It has the rank of x, and each
+ *                dimension divides that of x: [1,64,1,1] is a scale for each of 64
+ *                channels; or one dimension more, the first, of size 2: the scales,
+ *                then the zero points. Rather than `scales`, the kernels also take
+ *                the attributes "scale" and "zero_point", of the whole tensor.
+ * @param dtype   an integer, or a float of at most 8 bits; of Dequantize a float.
+ * The gradient of Dequantize is scale * dy, in the type of x, and there is none for the
+ * scales. Quantize has none: it is RLO_UNSUPPORTED until a user registers one with
+ * RLO_GRADIENT_REPLACE.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_op_quantize(rlo_tensor *x, rlo_tensor *scales, rlo_dtype dtype,
+                                                 rlo_tensor **out_y);
+RLO_API RLO_NODISCARD rlo_status rlo_op_dequantize(rlo_tensor *x, rlo_tensor *scales,
+                                                   rlo_dtype dtype, rlo_tensor **out_y);
+
 /** Less, LessEqual, Greater, GreaterEqual or Equal: a pred, whether `a` is that
  *  compared with `b`; false where one is a NaN. The kernels give 1 and 0 in the
  *  type of a and b, and this makes a pred of them by Cast.

@@ -54,6 +54,8 @@
 #define RLO_KERNEL_NAME_EXP                  "Exp"
 #define RLO_KERNEL_NAME_TANH                 "Tanh"
 #define RLO_KERNEL_NAME_SELECT               "Select"
+#define RLO_KERNEL_NAME_QUANTIZE             "Quantize"
+#define RLO_KERNEL_NAME_DEQUANTIZE           "Dequantize"
 #define RLO_KERNEL_NAME_MOVE_ADJOINT         "MoveAdjoint"
 
 #endif

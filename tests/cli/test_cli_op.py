@@ -24,6 +24,9 @@ IS_LOW = "RELAYOUT_TEST_LOW" in os.environ
 X = numbers(4, 6)
 Y = numbers(4, 6, first=101)
 IMAGE = numbers(1, 4, 4, 2)
+# Scales of blocks of 3 along the rows, then zero points.
+QUANTIZATION = np.array([[[0.5, 0.1]], [[1, -100]]], dtype="f4")
+SCALES, ZEROS = np.repeat(QUANTIZATION, 3, axis=2)
 ROWS = np.array([3, 0, 3], dtype="i4")
 
 
@@ -89,6 +92,10 @@ CASES = {
     "Step": (["alpha=-2"], [X], [np.where(X > 0, 1, -2).astype(X.dtype)]),
     "Exp": ([], [0 * X], [0 * X + 1]),
     "Tanh": ([], [0 * X], [0 * X]),
+    "Quantize": (["dtype=s8"], [X, QUANTIZATION],
+                 [np.clip(np.rint(X / SCALES) + ZEROS, -128, 127).astype("i1")]),
+    "Dequantize": (["scale=0.5", "zero_point=3"], [X.astype("u1")],
+                   [(X.astype("f4") - 3) * np.float32(0.5)]),
     "Select": ([], [X, Y, (X > 5).astype("i4")], [np.where(X > 5, Y, X)]),
 }
 

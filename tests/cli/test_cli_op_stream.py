@@ -54,6 +54,8 @@ MOVES = {
     "Exp": ([], "F"),
     "Tanh": ([], "F"),
     "Select": ([], "COLUMN COLUMN2 MASK"),
+    "Quantize": (["dtype=s8"], "F SCALES"),
+    "Dequantize": (["scale=0.5", "zero_point=7"], "A"),
     "Sum": (["dims=0"], "A"),
     # Any row may be needed, so that each piece has the whole of A.
     "GatherV2": (["axis=0"], "A ROWS", "4MiB"),
@@ -76,6 +78,7 @@ REFUSED = {
 FILES = {"A": ("<u4", (600, 700)), "B": ("<u4", (600, 700)),
          "C": ("<u4", (600, 30)), "IMAGE": ("<u4", (4, 60, 80, 20)),
          "VALUE": ("<u4", ()), "F": ("<f4", (600, 700)),
+         "SCALES": ("<f4", (2, 1, 70)),
          "COLUMN": ("<u4", (200000,)), "COLUMN2": ("<u4", (200000,))}
 INDICES = {"ROWS": (900, 600), "IDS": (600, 350), "MASK": (200000, 2)}
 NUM_RESULTS = {"SplitV": 3, "Unpack": 4}

@@ -412,6 +412,8 @@ RLO_TEST(test_engine_registry__names_of_kernels) {
                                       RLO_KERNEL_NAME_EXP,
                                       RLO_KERNEL_NAME_TANH,
                                       RLO_KERNEL_NAME_SELECT,
+                                      RLO_KERNEL_NAME_QUANTIZE,
+                                      RLO_KERNEL_NAME_DEQUANTIZE,
                                       RLO_KERNEL_NAME_MOVE_ADJOINT};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   int32_t count = 0;

@@ -335,3 +335,57 @@ RLO_TEST(test_gradients__no_memory) {
   rlo_tensor_release(xs[1]);
   rlo_tensor_release(indices);
 }
+
+/* ------------------------------------------------------------- quantization */
+
+/* The gradient is the scale of each block, with zero points beside the scales and
+ * without; or that of the whole tensor. */
+RLO_TEST(test_gradients__dequantize_scales_and_quantize_has_none) {
+  rlo_tensor *x = tensor(DIMS(2, 4), 2, counted);
+  rlo_tensor *numbers[3] = {tensor(DIMS(2, 1, 2), 3, FLOATS(10, 0.5F, 7, -7)),
+                            tensor(DIMS(1, 2), 2, FLOATS(10, 0.5F)), NULL};
+  const float values[8] = {-70, -60, 4.5F, 5, -30, -20, 6.5F, 7};
+  for (int n = 0; n < 3; ++n) {
+    const rlo_attribute scale = rlo_attribute_f64("scale", 10.0);
+    const float last = numbers[n] == NULL ? 10 : 0.5F;
+    rlo_tensor *y = NULL;
+    rlo_tensor *dx = NULL;
+    rlo_tape *tape = NULL;
+    expect_ok(rlo_tape_begin(engine, &tape));
+    expect_ok(numbers[n] != NULL ? rlo_op_dequantize(x, numbers[n], RLO_DTYPE_F32, &y)
+                                 : rlo_run_kernel(engine, "Dequantize", &x, 1,
+                                                  &(rlo_attributes){&scale, 1}, &y, 1, NULL));
+    expect_ok(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx));
+    expect_array(dx, DIMS(2, 4), 2, FLOATS(10, 10, last, last, 10, 10, last, last));
+    if (n == 0) {
+      expect_refusal(rlo_tape_gradients(tape, y, NULL, &numbers[0], 1, 0, &dx), RLO_UNSUPPORTED,
+                     "Dequantize has no gradient for its scales");
+      expect(y, values, 8);
+      expect_ok(rlo_op_quantize(x, numbers[0], RLO_DTYPE_S8, &y));
+      expect_refusal_with(rlo_tape_gradients(tape, y, NULL, &x, 1, 0, &dx), RLO_UNSUPPORTED,
+                          "Quantize has no gradient, because it is a staircase");
+    }
+    rlo_tensor_release(y);
+    expect_ok(rlo_tape_end(tape));
+    rlo_tensor_release(numbers[n]);
+  }
+  rlo_tensor_release(x);
+}
+
+/* What the inputs and attributes of the kernels may be. */
+RLO_TEST(test_gradients__quantization_refusals) {
+  rlo_tensor *x = tensor(DIMS(2, 4), 2, counted);
+  rlo_tensor *scales = tensor(DIMS(4), 1, counted);
+  rlo_tensor *y = NULL;
+  const rlo_attribute dtype = rlo_attribute_string("dtype", "s8");
+  expect_refusal(rlo_op_quantize(x, scales, RLO_DTYPE_S8, &y), RLO_INVALID_ARGUMENT,
+                 "Quantize: input 'scales' is f32 of rank 1; f32 of the rank of input 'x', 2, is "
+                 "wanted, or of one more, whose first dimension is 2: scales and zero points");
+  expect_refusal(
+      rlo_run_kernel(engine, "Quantize", &x, 1, &(rlo_attributes){&dtype, 1}, &y, 1, NULL),
+      RLO_INVALID_ARGUMENT,
+      "Quantize: either the attribute 'scale', and perhaps 'zero_point', or input 'scales' is "
+      "wanted");
+  rlo_tensor_release(x);
+  rlo_tensor_release(scales);
+}

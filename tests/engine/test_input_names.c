@@ -38,6 +38,8 @@ RLO_TEST(test_input_names__of_built_in_kernels) {
       {"GreaterEqual", {"a", "b"}},
       {"Equal", {"a", "b"}},
       {"Select", {"e", "t", "condition"}},
+      {"Quantize", {"x", "scales"}},
+      {"Dequantize", {"x", "scales"}},
   };
 
   rlo_kernel_config kernels[64];

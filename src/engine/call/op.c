@@ -248,6 +248,22 @@ rlo_status rlo_op_tanh(rlo_tensor *x, rlo_tensor **out_y) {
   return run_one("Tanh", x, NULL, 0, out_y);
 }
 
+static rlo_status run_scaled(const char *kernel_name, rlo_tensor *x, rlo_tensor *scales,
+                             rlo_dtype dtype, rlo_tensor **out_y) {
+  RLO_REQUIRE(x, scales, out_y);
+  return run(kernel_name, (rlo_tensor *[]){x, scales}, 2,
+             (rlo_attribute[]){rlo_attribute_string("dtype", rlo_dtype_name(dtype))}, 1, out_y, 1);
+}
+
+rlo_status rlo_op_quantize(rlo_tensor *x, rlo_tensor *scales, rlo_dtype dtype, rlo_tensor **out_y) {
+  return run_scaled("Quantize", x, scales, dtype, out_y);
+}
+
+rlo_status rlo_op_dequantize(rlo_tensor *x, rlo_tensor *scales, rlo_dtype dtype,
+                             rlo_tensor **out_y) {
+  return run_scaled("Dequantize", x, scales, dtype, out_y);
+}
+
 /* The numbers that a comparison gives become truth values. */
 rlo_status rlo_op_compare(rlo_tensor *a, const char *kernel_name, rlo_tensor *b,
                           rlo_tensor **out_y) {

@@ -346,5 +346,5 @@ static const rlo__copy_op adjoint_ops[] = {
 };
 
 const rlo__copy_op *const rlo__copy_lists[] = {
-    rlo__move_ops,    rlo__cut_ops, rlo__pad_ops, rlo__compute_ops,
-    rlo__indexed_ops, adjoint_ops,  NULL};
+    rlo__move_ops,    rlo__cut_ops,      rlo__pad_ops, rlo__compute_ops,
+    rlo__indexed_ops, rlo__quantize_ops, adjoint_ops,  NULL};

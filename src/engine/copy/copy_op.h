@@ -145,6 +145,7 @@ extern const rlo__copy_op rlo__cut_ops[];
 extern const rlo__copy_op rlo__pad_ops[];
 extern const rlo__copy_op rlo__compute_ops[];
 extern const rlo__copy_op rlo__indexed_ops[];
+extern const rlo__copy_op rlo__quantize_ops[];
 
 /* adjoint.c */
 

@@ -194,6 +194,52 @@ static rlo_status of_select(const derived *d, rlo_tensor **out_dx) {
   return status;
 }
 
+/* The scales of an input of twice as many numbers: without the zero points. */
+static rlo_status take_scales(rlo_tensor *numbers, rlo_tensor **out_scales) {
+  const rlo_shape *shape = rlo_tensor_shape(numbers);
+  static const int64_t begin[RLO_MAX_RANK];
+  int64_t size[RLO_MAX_RANK];
+  rlo_tensor *first = NULL;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    size[k] = k == 0 ? 1 : shape->dims[k];
+  }
+  RLO_TRY(rlo_op_slice(numbers, begin, size, &first));
+  rlo_status status = rlo_op_reshape(first, size + 1, shape->rank - 1, out_scales);
+  rlo_tensor_release(first);
+  return status;
+}
+
+/* The same scale, and no zero point. */
+static rlo_status of_dequantize(const derived *d, rlo_tensor **out_dx) {
+  const rlo_gradient_call *call = d->call;
+  const bool has_scales = call->num_saved > 0;
+  rlo_tensor *inputs[2] = {call->dys[0], NULL};
+  rlo_attribute items[2] = {
+      rlo_attribute_string("dtype", rlo_dtype_name(rlo_tensor_shape(inputs[0])->dtype))};
+  if (d->input == 1) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "%s has no gradient for its scales", d->op->name);
+  }
+  if (!has_scales) {
+    items[1] = *rlo_attributes_find(call->attributes, "scale");
+  } else if (rlo_tensor_shape(call->saved[0])->rank > d->x->rank) {
+    RLO_TRY(take_scales(call->saved[0], &inputs[1]));
+  } else {
+    inputs[1] = rlo_tensor_retain(call->saved[0]);
+  }
+  rlo_status status =
+      run(call, d->op->name, inputs, has_scales ? 2 : 1, items, has_scales ? 1 : 2, out_dx);
+  rlo_tensor_release(inputs[1]);
+  return status;
+}
+
+static rlo_status of_quantize(const derived *d, rlo_tensor **out_dx) {
+  (void)out_dx;
+  return RLO_FAIL(RLO_UNSUPPORTED,
+                  "%s has no gradient, because it is a staircase; one of yours, such as the "
+                  "straight-through gradient, replaces this by RLO_GRADIENT_REPLACE",
+                  d->op->name);
+}
+
 /* GatherV2 and UnsortedSegmentSum are the gradients of each other, by the same
  * indices, which are saved. Indices are not differentiable: theirs is 0. */
 static rlo_status of_indexed(const derived *d, rlo_tensor **out_dx) {
@@ -327,6 +373,8 @@ static const rule rules[] = {
     {"Exp", of_multiply, 0, 1},
     {"Tanh", of_tanh, 0, 1},
     {"Select", of_select, 4, 0},
+    {"Quantize", of_quantize, 0, 0},
+    {"Dequantize", of_dequantize, 2, 0},
     /* All others. */
     {NULL, of_copy, 0, 0},
 };
