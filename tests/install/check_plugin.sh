@@ -36,9 +36,11 @@ if [ -n "$python" ]; then
   export CC
   "$python" "$here/check_page.py" "$work/prefix" \
     "$documents/docs/getting_started.md" "$work/first"
-  # engine.md says lib/pkgconfig, which has other names on some systems.
+  # These say lib/pkgconfig, which has other names on some systems.
   if command -v pkg-config >/dev/null && [ -d "$work/prefix/lib/pkgconfig" ]; then
     "$python" "$here/check_page.py" "$work/prefix" \
       "$documents/docs/engine.md" "$work/kernels"
+    "$python" "$here/check_page.py" "$work/prefix" \
+      "$documents/docs/shapes.md" "$work/quantize"
   fi
 fi
