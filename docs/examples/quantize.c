@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quantises the rows of a matrix by blocks, transposes on the way, and brings it back. */
+/* Quantizes the rows of a matrix by blocks, transposes on the way, and brings it back. */
 #include <relayout/quantize.h>
 #include <relayout/relayout.h>
 #include <stdio.h>
