@@ -3,7 +3,8 @@
 #ifndef RELAYOUT_DLPACK_H
 #define RELAYOUT_DLPACK_H
 
-#include "relayout/xla/layout_util.h"
+#include "relayout/shape.h"
+#include "relayout/strides.h"
 
 /*
  * Arrays that come from and go to other frameworks through DLPack, of which
@@ -74,7 +75,7 @@ enum {
  * @param available_bytes  bytes that may be counted as part of the array, from
  *                         `data` on: the size of the cl_mem, say.
  *                         RLO_AVAILABLE_UNKNOWN and RLO_AVAILABLE_ALL as in
- *                         layout_util.h.
+ *                         strides.h.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for NULL where there must be something,
  *         for a struct_size that this library does not know, and for negative
  *         dimensions; RLO_UNSUPPORTED for another device, a

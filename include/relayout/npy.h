@@ -3,7 +3,8 @@
 #ifndef RELAYOUT_NPY_H
 #define RELAYOUT_NPY_H
 
-#include "relayout/xla/layout_util.h"
+#include "relayout/shape.h"
+#include "relayout/strides.h"
 
 RLO_BEGIN_DECLS
 

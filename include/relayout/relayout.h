@@ -13,7 +13,8 @@
  * and runs it (opencl.h). rlo_run_host runs it without a device.
  *
  * The other headers are experimental and are included by name: file formats and
- * interchange (npy.h, dlpack.h), digests of arrays (digest.h), jobs on arrays
+ * interchange (npy.h, dlpack.h), strides, permutations and comparisons (strides.h,
+ * permutation.h, compare.h), digests of arrays (digest.h), jobs on arrays
  * larger than memory (service.h, storage.h), the engine for tensors, kernels and
  * gradients (engine.h and what it includes), and XLA's tools for shapes, layouts,
  * trees of them and their messages (xla/).

@@ -109,7 +109,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_physical_dims(const rlo_shape *shape,
                                                          int32_t capacity, int32_t *out_count);
 
 /** True for the same type, rank, dimensions, dynamic dimensions and layout
- *  (rlo_layout_equal). layout_util.h has other comparisons. */
+ *  (rlo_layout_equal). compare.h has other comparisons. */
 RLO_API bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b);
 
 /** True for the same type, rank and dimensions, regardless of layouts and of

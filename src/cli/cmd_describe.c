@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "relayout/npy.h"
-#include "relayout/text.h"
 #include "relayout/xla/proto.h"
 #include "relayout/xla/shape_util.h"
+#include "relayout/xla/text.h"
 
 #include "array_file.h"
 #include "base/alloc.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 
 #include "base/alloc.h"
 #include "base/checked.h"

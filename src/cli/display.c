@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 
 #include "message.h"
 

@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "base/threshold.h"
 #include "relayout/npy.h"
-#include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"
 
 #include "display.h"

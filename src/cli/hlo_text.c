@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 
 #include "base/sentence.h"
 #include "message.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/xla/layout_util.h"
+#include "relayout/permutation.h"
 
 #include "base/checked.h"
 #include "base/sentence.h"

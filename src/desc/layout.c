@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/dimension.h"
+#include "relayout/permutation.h"
 #include "relayout/shape.h"
-#include "relayout/xla/layout_util.h"
 
 static rlo_layout make_layout(int32_t rank, bool is_row_major) {
   rlo_layout layout;

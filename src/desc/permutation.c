@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/xla/layout_util.h"
+#include "relayout/permutation.h"
 
 #include "base/status.h"
 

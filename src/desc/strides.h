@@ -2,7 +2,7 @@
 #ifndef RLO_DESC_STRIDES_H
 #define RLO_DESC_STRIDES_H
 
-#include "relayout/xla/layout_util.h"
+#include "relayout/strides.h"
 
 /** The extent and the stride of a dimension. */
 typedef struct rlo__stride {

@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "base/threshold.h"
 #include "exchange/state.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/compare.h"
 #include "relayout/xla/shape_util.h"
 #include "runtime/context.h"
 #include "shard/redistribution.h"

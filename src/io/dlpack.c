@@ -11,6 +11,7 @@
 #include "desc/dtype.h"
 #include "desc/layout.h"
 #include "desc/strides.h"
+#include "relayout/xla/layout_util.h"
 
 /*
  * DLPack's structs as they lie in memory, so that every version of them can be

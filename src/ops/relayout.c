@@ -6,7 +6,7 @@
 #include "ir/problem.h"
 #include "ops/combine.h"
 #include "relayout/ops.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/permutation.h"
 
 /* `out_from` is the dimension of src that each of dst is. */
 static rlo_status check_pair(const rlo_shape *src, const rlo_shape *dst, const int32_t *permutation,

@@ -3,7 +3,7 @@
 #include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/permutation.h"
 
 /* Operations that give the elements of an array another order. */
 

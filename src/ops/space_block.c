@@ -4,7 +4,7 @@
 #include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/permutation.h"
 
 /*
  * Both directions are reshape, transpose, reshape, with a pad before or a slice

@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "base/threshold.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/permutation.h"
 #include "relayout/xla/shape_util.h"
 
 /* ---------------------------------------------------------------- creation */

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "xla/shape_record.h"
+#include "desc/shape_record.h"
 
 /* Begins a function that makes a tree: there is none yet, nor if a parameter is
  * NULL, whose name is `null_name` then. */

@@ -12,7 +12,7 @@
 #include "relayout/ops.h"
 #include "relayout/service.h"
 #include "relayout/storage.h"
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 #include "support/dlpack_tensor.h"
 #include "support/expect.h"
 #include "support/redistribute.h"

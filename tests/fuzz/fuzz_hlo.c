@@ -5,7 +5,7 @@
 
 #include "memory_file.h"
 #include "message.h"
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 
 typedef struct counts {
   int64_t modules, computations, instructions, last_line;

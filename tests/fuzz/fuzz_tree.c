@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 
 #include "fuzz.h"
 

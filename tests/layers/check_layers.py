@@ -27,16 +27,17 @@ FLOORS = {
     "base": (0, ["sentence", "status", "options", "checked", "alloc", "table", "str",
                  "hash", "thread", "file_replace", "file"]),
     "desc": (1, ["dtype", "permutation", "layout", "address",
-                 "shape", "strides", "index"]),
+                 "shape", "shape_record", "strides", "index"]),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),
-    "xla": (3, ["shape_record", "shape_strides", "shape_query", "cost",
-                "bitcast", "decompose", "shape_tree"]),
+    "text": (2, ["lex", "layout", "array", "parse", "print"]),
     "plan": (3, []),
-    "shard": (3, []),
     "host": (3, []),
-    "io": (4, []),
-    "ops": (4, []),
+    "ops": (3, []),
     "codegen": (4, []),
+    "io": (4, []),
+    "shard": (4, []),
+    "xla": (4, ["shape_strides", "shape_query", "cost",
+                "bitcast", "decompose", "shape_tree"]),
     "runtime": (5, []),
     "move": (6, ["place", "memory", "move"]),
     "engine": (7, ["parts", "memory", "registry", "tensor", "copy", "call",
@@ -54,7 +55,7 @@ FLOORS = {
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.
-INDEPENDENT = {"io": {"text", "dlpack", "npy"}}
+INDEPENDENT = {"io": {"dlpack", "npy"}}
 # Floors that a floor above them must not include.
 UNKNOWN = {"io": {"ir", "plan"}}
 # Places that are built like a user's program.

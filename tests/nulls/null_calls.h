@@ -27,6 +27,7 @@
 #include "relayout/xla/pjrt.h"
 #include "relayout/xla/proto.h"
 #include "relayout/xla/shape_util.h"
+#include "relayout/xla/text.h"
 
 enum { ROOMS = 9, ROOM_BYTES = 32768 };
 

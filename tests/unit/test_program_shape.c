@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 #include "support/expect.h"
 #include "support/short_memory.h"
 #include "support/suite.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/text.h"
 #include "relayout/xla/proto.h"
+#include "relayout/xla/text.h"
 #include "support/exact_copy.h"
 #include "support/expect.h"
 #include "support/low_thresholds.h"

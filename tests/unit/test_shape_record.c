@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "desc/shape_record.h"
 #include "relayout/text.h"
 #include "support/random_descriptor.h"
 #include "support/suite.h"
-#include "xla/shape_record.h"
 
 RLO_TEST(test_shape_record__reads_what_it_wrote) {
   test_random random = test_random_begin("test_shape_record");

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 #include "support/expect.h"
 #include "support/random_tree.h"
 #include "support/shape_of.h"

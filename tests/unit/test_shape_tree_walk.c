@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/text.h"
 #include "relayout/xla/layout_util.h"
+#include "relayout/xla/text.h"
 #include "support/expect.h"
 #include "support/suite.h"
 

@@ -3,7 +3,7 @@
 
 #include "relayout/index.h"
 #include "relayout/ops.h"
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 #include "support/expect.h"
 #include "support/random_descriptor.h"
 #include "support/shape_of.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 #include "support/suite.h"
 
 static rlo_bare_layout parsed(const char *text) {

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "relayout/text.h"
+#include "relayout/xla/text.h"
 #include "support/exact_copy.h"
 #include "support/expect.h"
 #include "support/random_tree.h"

@@ -221,7 +221,7 @@ RLO_API bool rlo_shape_tree_equal(const rlo_shape_tree *a, const rlo_shape_tree 
 RLO_API bool rlo_shape_tree_compatible(const rlo_shape_tree *a, const rlo_shape_tree *b);
 
 /** True for the same structure and kinds, and arrays that are
- *  rlo_shape_equal_with `ignore` (RLO_EQUAL_* bits of layout_util.h). */
+ *  rlo_shape_equal_with `ignore` (RLO_EQUAL_* bits of compare.h). */
 RLO_API bool rlo_shape_tree_equal_with(const rlo_shape_tree *a, const rlo_shape_tree *b,
                                        uint32_t ignore);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_IO_TEXT_LEX_H
-#define RLO_IO_TEXT_LEX_H
+#ifndef RLO_TEXT_LEX_H
+#define RLO_TEXT_LEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

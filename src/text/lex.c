@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/text_lex.h"
+#include "text/lex.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/text_layout.h"
+#include "text/layout.h"
 
 #include <string.h>
 
 #include "base/status.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/permutation.h"
 
 /* '(' INT ')' */
 static rlo_status parse_argument(rlo__text_parser *p, int64_t min, const char *expected,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "xla/shape_record.h"
+#include "desc/shape_record.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/compare.h"
 
 /* Writes or reads a record, or compares a shape with another one. One list of
  * fields serves all three, so that they cannot differ. */

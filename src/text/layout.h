@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_IO_TEXT_LAYOUT_H
-#define RLO_IO_TEXT_LAYOUT_H
+#ifndef RLO_TEXT_LAYOUT_H
+#define RLO_TEXT_LAYOUT_H
 
-#include "io/text_lex.h"
-#include "relayout/xla/shape_tree.h"
+#include "relayout/shape.h"
+#include "text/lex.h"
+
+struct rlo_shape_tree;
 
 /**
- * The state of reading one array or one layout. text_layout.c reads the part in
- * braces, text_parse.c arrays and the shapes that consist of them. Initialize
- * with zeros and a lexer.
+ * The state of reading one array or one layout: layout.c reads the part in braces,
+ * parse.c the array, and xla/ the shapes that consist of arrays. Initialize with zeros
+ * and a lexer.
  */
 typedef struct rlo__text_parser {
   rlo__lexer *lexer;
@@ -21,9 +23,9 @@ typedef struct rlo__text_parser {
    * may have a physical shape. */
   bool is_bare;
   /** The physical shape of a bare layout; owned, may be NULL. */
-  rlo_shape_tree *physical_shape;
+  struct rlo_shape_tree *physical_shape;
   /** Reads it: a layout does not know the shapes that contain layouts. */
-  rlo_status (*parse_physical_shape)(rlo__lexer *lexer, rlo_shape_tree **out_tree);
+  rlo_status (*parse_physical_shape)(rlo__lexer *lexer, struct rlo_shape_tree **out_tree);
 } rlo__text_parser;
 
 /** '{' ... '}' into parser->shape.layout. Behind a shape, "{}" is refused as

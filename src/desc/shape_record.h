@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_XLA_SHAPE_RECORD_H
-#define RLO_XLA_SHAPE_RECORD_H
+#ifndef RLO_DESC_SHAPE_RECORD_H
+#define RLO_DESC_SHAPE_RECORD_H
 
 #include "relayout/shape.h"
 

@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "io/text_lex.h"
 #include "relayout/text.h"
 #include "shard/sharding.h"
+#include "text/lex.h"
 
 /* Moves past this token and `mark`. */
 static rlo_status expect_behind(rlo__lexer *lexer, const char *mark) {

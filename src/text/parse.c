@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+#include "relayout/text.h"
+#include "text/array.h"
+
+/* INT, '<=' INT or '?' */
+static rlo_status parse_dim(rlo__text_parser *p, int32_t k) {
+  rlo_shape *shape = &p->shape;
+  if (rlo__lexer_is_at(p->lexer, "?")) {
+    shape->dims[k] = RLO_DIM_UNBOUNDED;
+    shape->is_dynamic[k] = true;
+    return rlo__lexer_advance(p->lexer);
+  }
+  if (rlo__lexer_is_at(p->lexer, "<=")) {
+    shape->is_dynamic[k] = true;
+    RLO_TRY(rlo__lexer_advance(p->lexer));
+  }
+  return rlo__lexer_read_integer(p->lexer, 0, "a dimension >= 0", &shape->dims[k]);
+}
+
+/* '[' [dim {',' dim}] ']' */
+static rlo_status parse_dims(rlo__text_parser *p) {
+  rlo__lexer *lexer = p->lexer;
+  RLO_TRY(rlo__lexer_expect(lexer, "["));
+  int32_t rank = 0;
+  while (rank == 0 ? !rlo__lexer_is_at(lexer, "]") : rlo__lexer_is_at(lexer, ",")) {
+    if (rank > 0) {
+      RLO_TRY(rlo__lexer_advance(lexer));
+    }
+    if (rank == RLO_MAX_RANK) {
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
+                      lexer->token.position, RLO_MAX_RANK);
+    }
+    RLO_TRY(parse_dim(p, rank));
+    ++rank;
+  }
+  if (!rlo__lexer_is_at(lexer, "]")) {
+    return rlo__lexer_refuse(lexer, "',' or ']'");
+  }
+  p->shape.rank = rank;
+  return rlo__lexer_advance(lexer);
+}
+
+rlo_status rlo__text_parse_array(rlo__text_parser *p, const char *expected) {
+  RLO_TRY(rlo__lexer_read_dtype(p->lexer, expected, &p->shape.dtype));
+  RLO_TRY(parse_dims(p));
+  if (rlo__lexer_is_at(p->lexer, "{")) {
+    return rlo__text_parse_layout(p, false);
+  }
+  int32_t rank = p->shape.rank;
+  for (int32_t i = 0; i < rank; ++i) {
+    p->shape.layout.minor_to_major[i] = rank - 1 - i;
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__text_finish_array(rlo__text_parser *p) {
+  rlo_shape *shape = &p->shape;
+  if (shape->layout.element_size_bits == rlo_dtype_storage_bits(shape->dtype)) {
+    shape->layout.element_size_bits = 0;
+  }
+  return rlo_shape_is_unbounded(shape) ? rlo_shape_validate_unbounded(shape)
+                                       : rlo_shape_validate(shape);
+}
+
+/* Refuses shapes that are no arrays. */
+static rlo_status refuse_trees(const rlo__lexer *lexer) {
+  static const struct {
+    const char *spelling;
+    const char *construct;
+  } others[] = {
+      {"(", "a tuple"},
+      {"b", "a buffer"},
+      {"token", "a token"},
+      {"opaque", "an opaque value"},
+      {"opaque_type", "an opaque value"},
+  };
+
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
+    if (rlo__lexer_is_at(lexer, others[i].spelling)) {
+      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: %s is not an array, but a tree of shapes",
+                      lexer->token.position, others[i].construct);
+    }
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_parse(const char *text, size_t text_bytes, rlo_shape *out_shape) {
+  RLO_REQUIRE(out_shape);
+  RLO_REQUIRE_LIST(text, text_bytes);
+  rlo__lexer lexer;
+  rlo__text_parser p = {.lexer = &lexer};
+  RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_BYTES));
+  RLO_TRY(refuse_trees(&lexer));
+  RLO_TRY(rlo__text_parse_array(&p, "an element type"));
+  RLO_TRY(rlo__lexer_expect_end(&lexer));
+  RLO_TRY(rlo__text_finish_array(&p));
+  *out_shape = p.shape;
+  return RLO_OK;
+}
+
+rlo_status rlo_layout_parse(const char *text, size_t text_bytes, rlo_dtype dtype,
+                            const int64_t *dims, int32_t rank, rlo_layout *out_layout) {
+  RLO_REQUIRE(out_layout);
+  RLO_REQUIRE_LIST(text, text_bytes);
+  RLO_REQUIRE_LIST(dims, rank);
+  rlo__lexer lexer;
+  rlo__text_parser p = {.lexer = &lexer};
+  RLO_TRY(rlo_shape_make_dynamic(dtype, dims, NULL, rank, &p.shape));
+  RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_BYTES));
+  RLO_TRY(rlo__text_parse_layout(&p, true));
+  RLO_TRY(rlo__lexer_expect_end(&lexer));
+  RLO_TRY(rlo__text_finish_array(&p));
+  *out_layout = p.shape.layout;
+  return RLO_OK;
+}
