@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs with kernels of their own need nothing but what is installed: the
+# Programs with kernels or launches of their own need nothing but what is installed: the
 # examples as they are installed, and what getting_started.md says, word for word.
 #   check_plugin.sh <build folder> <work folder> <C compiler> <cmake> <python3>
 set -eu
@@ -30,6 +30,11 @@ quietly "$cmake" -S "$here/plugin" -B "$work/build" \
 quietly "$cmake" --build "$work/build"
 "$work/build/custom_kernel" "$work/build/libmultiply.so"
 "$work/build/custom_gradient"
+"$work/build/runtime"
+if readelf -d "$work/build/runtime" | grep 'NEEDED.*libOpenCL'; then
+  echo "the example of a runtime is linked with OpenCL's loader"
+  exit 1
+fi
 if [ -n "$python" ]; then
   "$python" "$here/check_documents.py" "$work/prefix" "$here/../.."
   CC=$cc
