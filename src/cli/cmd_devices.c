@@ -153,7 +153,7 @@ static int try_required(rlo__report *r, required_type required, const rlo_device
   }
   return num_tried > 0
              ? RLO__EXIT_OK
-             : rlo__fail("none of the devices is a %s: there are %d", type_name(type), (int)count);
+             : rlo__fail("there is no %s among the %d devices", type_name(type), (int)count);
 }
 
 /* -------------------------------------------------------------------- list */

@@ -43,7 +43,7 @@ class Devices(CliCase):
             else:
                 result = self.run_command(*require)
                 self.assertEqual(result.code, 1)
-                self.assertIn("none of the devices is a " + wanted.upper(), result.err)
+                self.assertIn("there is no %s among the " % wanted.upper(), result.err)
 
     def test_no_such_device(self):
         self.fails(1, "9999", "devices", "--copy-limit", "--device", "9999")
