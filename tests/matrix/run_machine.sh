@@ -18,8 +18,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 readonly NAME=$1
 readonly WORK=$PWD/build/matrix/$NAME
 readonly LOG=$PWD/build/matrix/$NAME.log
-readonly MIRROR=${MIRROR:-http://deb.debian.org/debian}
-readonly JOBS=${JOBS:-2}
 # What the host suites are built with.
 readonly PACKAGES=libc6-dev,cmake,make,pkg-config,check,libsubunit-dev,ocl-icd-opencl-dev,opencl-headers,libjansson-dev,python3-minimal
 readonly TARGETS='unit_tests engine_tests'
@@ -27,6 +25,8 @@ readonly TARGETS='unit_tests engine_tests'
 readonly TOO_LONG='^test_variants$'
 # What the command and the benches are tested by.
 readonly OTHERS='^test_(bench|cli)'
+# shellcheck source=tests/matrix/system.sh
+. tests/matrix/system.sh
 
 # row WHAT RESULT: RESULT is the last line.
 row() {
@@ -36,13 +36,6 @@ row() {
 fail() {
   row "$NAME" "$1: $LOG"
   exit 1
-}
-
-# Copy the tree as it is, without what git ignores, into the folder.
-copy_tree() {
-  mkdir -p "$1"
-  git ls-files -z --cached --others --exclude-standard |
-    tar --null --files-from=- -c | tar -x -C "$1"
 }
 
 # What ctest says of the suites: "N% tests passed, ..." without its sentence's end.
@@ -64,19 +57,6 @@ by_compiler() {
   ctest --test-dir "$WORK" -L host -R '^test_' -j "$JOBS"
 }
 
-# in_system COMMAND...: in the system that was unpacked, by an environment of its
-# own, with what a machine or a container has of the kernel. Mounts and processes go
-# with the command, whatever ends it.
-in_system() {
-  # shellcheck disable=SC2016  # the inner shell's variables
-  unshare --mount --pid --fork --kill-child sh -ec 'work=$1; shift
-    mount -t proc proc "$work/proc"
-    mount --rbind /sys "$work/sys"
-    mount --rbind /dev "$work/dev"
-    exec chroot "$work" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
-    sh "$WORK" HOME=/root JOBS="$JOBS" "$@"
-}
-
 by_i386() {
   if [[ ! -e $WORK/unpacked ]]; then
     rm -rf "$WORK"
@@ -86,7 +66,7 @@ by_i386() {
   fi
   copy_tree "$WORK/relayout"
   # shellcheck disable=SC2016  # the system's own variables
-  in_system sh -ec 'cd /relayout; cmake -S . -B build
+  in_system "$WORK" sh -ec 'cd /relayout; cmake -S . -B build
     cmake --build build -j "$JOBS" --target '"$TARGETS"'
     ctest --test-dir build -L host -R "^test_" -E "'"$OTHERS"'" -j "$JOBS"'
 }
@@ -123,13 +103,12 @@ by_s390x() {
 # builds without what is optional before it is installed, and then one who can write
 # to nothing but the tree and /tmp.
 by_release() {
-  rm -rf "$WORK"
-  debootstrap --variant=minbase "$NAME" "$WORK" "$MIRROR"
+  new_system "$WORK" "$NAME"
   copy_tree "$WORK/relayout"
   copy_tree "$WORK/mine"
-  in_system sh -ec 'cd /relayout; ./dev demo; ./dev build; ./dev test'
+  in_system "$WORK" sh -ec 'cd /relayout; ./dev demo; ./dev build; ./dev test'
   chroot "$WORK" chown -R nobody:nogroup /mine
-  in_system HOME=/nonexistent setpriv --reuid nobody --regid nogroup --clear-groups \
+  in_system "$WORK" HOME=/nonexistent setpriv --reuid nobody --regid nogroup --clear-groups \
     sh -ec 'cd /mine; ./dev demo; ./dev test'
 }
 

@@ -5,12 +5,12 @@ import doctest
 import importlib
 import importlib.util
 import os
-import re
 import subprocess
 import sys
 import unittest
 
 import relayout as rl
+import run_page
 
 FOLDER = os.path.dirname(rl.__file__)
 MODULES = sorted(name[:-3] for name in os.listdir(FOLDER)
@@ -29,14 +29,7 @@ class Package(unittest.TestCase):
         self.assertGreater(attempted, 10)
 
     def test_examples_of_the_page(self):
-        with open(os.path.join(FOLDER, "../../docs/python.md"), encoding="utf-8") as file:
-            blocks = re.findall(r"^```pycon( opencl)?\n(.*?)^```$", file.read(), re.S | re.M)
-        has_opencl = importlib.util.find_spec("pyopencl") is not None
-        text = "".join(block for needs, block in blocks if has_opencl or not needs)
-        test = doctest.DocTestParser().get_doctest(text, {}, "docs/python.md", None, None)
-        result = doctest.DocTestRunner().run(test)
-        self.assertEqual(result.failed, 0)
-        self.assertGreater(result.attempted, 30)
+        run_page.run_page(os.path.join(FOLDER, "../../docs/python.md"))
 
     def test_names_have_docstrings(self):
         for name in rl.__all__:
