@@ -428,9 +428,8 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
 
 /** A share that a thread runs. */
 typedef struct job {
-  const rlo__host_mover *mover;
-  const void *src, *indices;
-  void *dst;
+  rlo__host_share_fn run;
+  const void *payload;
   int32_t share, num_shares;
   bool has_thread;
   rlo__thread thread;
@@ -441,32 +440,26 @@ typedef struct job {
 
 static void run_job(void *payload) {
   job *j = payload;
-  j->status =
-      rlo__host_mover_run_share(j->mover, j->src, j->indices, j->dst, j->share, j->num_shares);
+  j->status = j->run(j->payload, j->share, j->num_shares);
   if (j->status != RLO_OK) {
     snprintf(j->message, sizeof j->message, "%s", rlo_error_last()->message);
   }
 }
 
-rlo_status rlo__host_mover_run(const rlo__host_mover *mover, const void *src, const void *indices,
-                               void *dst, int32_t num_threads) {
-  const double most = mover->work / (double)rlo__thresholds.host_thread_bytes;
+rlo_status rlo__host_run_shares(rlo__host_share_fn run, const void *payload, double work,
+                                int32_t num_threads) {
+  const double most = work / (double)rlo__thresholds.host_thread_bytes;
   int32_t threads = num_threads < MAX_THREADS ? num_threads : MAX_THREADS;
   threads = most < threads ? (int32_t)most : threads;
   if (threads <= 1) {
-    return rlo__host_mover_run_share(mover, src, indices, dst, 0, 1);
+    return run(payload, 0, 1);
   }
   job *jobs = rlo__alloc_array((size_t)threads, sizeof *jobs);
   if (jobs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t n = 0; n < threads; ++n) {
-    jobs[n] = (job){.mover = mover,
-                    .src = src,
-                    .indices = indices,
-                    .dst = dst,
-                    .share = n,
-                    .num_shares = threads};
+    jobs[n] = (job){.run = run, .payload = payload, .share = n, .num_shares = threads};
     jobs[n].has_thread = n > 0 && rlo__thread_start(run_job, &jobs[n], &jobs[n].thread) == RLO_OK;
   }
   for (int32_t n = 0; n < threads; ++n) {
@@ -485,6 +478,29 @@ rlo_status rlo__host_mover_run(const rlo__host_mover *mover, const void *src, co
   }
   rlo__free(jobs);
   return status;
+}
+
+/** A run of one mover. */
+typedef struct run {
+  const rlo__host_mover *mover;
+  const void *src, *indices;
+  void *dst;
+} run;
+
+/** A rlo__host_share_fn. */
+static rlo_status run_share(const void *payload, int32_t share, int32_t num_shares) {
+  const run *r = payload;
+  return rlo__host_mover_run_share(r->mover, r->src, r->indices, r->dst, share, num_shares);
+}
+
+rlo_status rlo__host_mover_run(const rlo__host_mover *mover, const void *src, const void *indices,
+                               void *dst, int32_t num_threads) {
+  const run all = {mover, src, indices, dst};
+  return rlo__host_run_shares(run_share, &all, mover->work, num_threads);
+}
+
+double rlo__host_mover_work(const rlo__host_mover *mover) {
+  return mover->work;
 }
 
 static rlo_status check_memory(const rlo_problem *problem, const void *src, const void *dst) {

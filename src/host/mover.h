@@ -50,4 +50,14 @@ RLO_NODISCARD rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
 RLO_NODISCARD rlo_status rlo__host_mover_run(const rlo__host_mover *mover, const void *src,
                                              const void *indices, void *dst, int32_t num_threads);
 
+/** The work of a mover, in bytes that would take as long to write. */
+double rlo__host_mover_work(const rlo__host_mover *mover);
+
+/** Runs a share of something. Threads: shares run at once. */
+typedef rlo_status (*rlo__host_share_fn)(const void *payload, int32_t share, int32_t num_shares);
+
+/** Runs all shares of so much work on threads, as rlo__host_mover_run does. */
+RLO_NODISCARD rlo_status rlo__host_run_shares(rlo__host_share_fn run, const void *payload,
+                                              double work, int32_t num_threads);
+
 #endif

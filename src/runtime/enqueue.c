@@ -140,15 +140,23 @@ static rlo_status enqueue_marker(const rlo__submission *to) {
   return RLO_OK;
 }
 
-static rlo_status enqueue(rlo_plan *plan, const rlo_operands *operands, rlo__submission *to) {
-  RLO_TRY(check_queue(plan->context, to->queue));
-  RLO_TRY(check_wait_list(plan->context, to->num_wait, to->wait_list));
-  rlo_status status = for_each_launch(plan, operands, rlo__launch_enqueue, to);
+rlo_status rlo__submission_check(const rlo__submission *to) {
+  RLO_TRY(check_queue(to->context, to->queue));
+  return check_wait_list(to->context, to->num_wait, to->wait_list);
+}
+
+rlo_status rlo__submission_end(const rlo__submission *to, rlo_status status, bool is_empty) {
   if (to->last != NULL) {
     /* A later step has failed. */
     clReleaseEvent(to->last);
   }
-  return status == RLO_OK && plan->num_steps == 0 ? enqueue_marker(to) : status;
+  return status == RLO_OK && is_empty ? enqueue_marker(to) : status;
+}
+
+static rlo_status enqueue(rlo_plan *plan, const rlo_operands *operands, rlo__submission *to) {
+  RLO_TRY(rlo__submission_check(to));
+  const rlo_status status = for_each_launch(plan, operands, rlo__launch_enqueue, to);
+  return rlo__submission_end(to, status, plan->num_steps == 0);
 }
 
 rlo_status rlo_enqueue(rlo_plan *plan, cl_command_queue queue, cl_mem src, int64_t src_offset_bytes,

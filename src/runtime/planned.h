@@ -111,4 +111,12 @@ RLO_NODISCARD rlo_status rlo__planned_launch(rlo__planned *planned,
 /** The function that enqueues. @param payload  an rlo__submission. */
 RLO_NODISCARD rlo_status rlo__launch_enqueue(void *payload, const rlo_launch *launch);
 
+/** Checks the queue and the wait list. @return as rlo_enqueue. */
+RLO_NODISCARD rlo_status rlo__submission_check(const rlo__submission *to);
+
+/** Ends a submission whose launches ended with this status. One that has none of them
+ *  enqueues a marker for its event. @return the status, or the marker's. */
+RLO_NODISCARD rlo_status rlo__submission_end(const rlo__submission *to, rlo_status status,
+                                             bool is_empty);
+
 #endif
