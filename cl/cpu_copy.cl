@@ -37,13 +37,17 @@
 #define RLO_COPY_PARTS 4
 #endif
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_COMMON_PARAMS,
     int chunk_axis,
     rlo_index total_units,
     rlo_index chunk_units) {
   rlo_index index[RLO_GRID_RANK];
-  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  rlo_decode(RLO_GROUP, n_grid, grid_extent, index);
   __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
   __global uchar *to = RLO_DST_CORNER(RLO_UNIT_BYTES);
   long n = rlo_num_points(index, chunk_axis, chunk_units, total_units) *
@@ -70,3 +74,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   (void)fill_lo;
   (void)fill_hi;
 }
+
+#include "batch.cl"

@@ -355,7 +355,11 @@ RLO_INLINE bool rlo_is_inside(__private const rlo_guard *guards,
 }
 #endif
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_COMMON_PARAMS,
     rlo_grid grid_points,
     rlo_grid grid_step,
@@ -400,7 +404,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 
   rlo_index coordinates[RLO_GRID_RANK];
   rlo_index index[RLO_GRID_RANK]; /* the first point of a block */
-  rlo_decode(get_group_id(0) * (ulong)blocks, n_grid, grid_extent, coordinates);
+  rlo_decode(RLO_GROUP * (ulong)blocks, n_grid, grid_extent, coordinates);
   for (int d = 0; d < n_grid; ++d) {
     index[d] = coordinates[d] * steps[d];
   }
@@ -595,3 +599,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   (void)fill_lo;
   (void)fill_hi;
 }
+
+#include "batch.cl"

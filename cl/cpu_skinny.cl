@@ -293,13 +293,17 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
 #endif
 }
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_COMMON_PARAMS, RLO_PLANE_PARAMS, rlo_index chunks RLO_GUARD_PARAMS) {
   const int long_axis = RLO_SKINNY_SPLIT ? b_axis : a_axis;
   const long extent = RLO_SKINNY_SPLIT ? nb : na;
   const long src_ld_bytes = (long)src_ld * E;
   rlo_index index[RLO_GRID_RANK];
-  rlo_decode(get_group_id(0) * (ulong)chunks, n_grid, grid_extent, index);
+  rlo_decode(RLO_GROUP * (ulong)chunks, n_grid, grid_extent, index);
   bool is_more = true;
   for (rlo_index n = 0; n < chunks && is_more; ++n) {
     __global const uchar *from = RLO_SRC_CORNER(RLO_UNIT_BYTES);
@@ -335,3 +339,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                    &ahead);
   }
 }
+
+#include "batch.cl"

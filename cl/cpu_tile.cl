@@ -413,7 +413,11 @@ RLO_INLINE void rlo_move_staged(__private const rlo_tile *tile,
   }
 }
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_COMMON_PARAMS,
     RLO_PLANE_PARAMS,
 #if RLO_LEVELS > 1
@@ -435,7 +439,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #endif
         RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
-  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  rlo_decode(RLO_GROUP, n_grid, grid_extent, index);
   const long a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
   const long b0 = b_axis < 0 ? 0 : (long)index[b_axis] * tile_b;
   const long ta = min((long)na - a0, (long)tile_a);
@@ -596,3 +600,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     }
   }
 }
+
+#include "batch.cl"

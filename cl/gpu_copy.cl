@@ -37,7 +37,11 @@
 #define RLO_PIECES 4
 #endif
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+#endif
     __global const uchar *restrict src,
     ulong src_offset_bytes,
     __global uchar *restrict dst,
@@ -48,7 +52,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       (__global const rlo_wide *)(src + src_offset_bytes);
   __global rlo_wide *to = (__global rlo_wide *)(dst + dst_offset_bytes);
   const long lane = (long)get_local_id(0);
-  const long first = (long)get_group_id(0) * (RLO_LOCAL * RLO_PIECES);
+  const long first = (long)RLO_GROUP * (RLO_LOCAL * RLO_PIECES);
   if (first + RLO_LOCAL * RLO_PIECES <= pieces) {
     rlo_wide piece[RLO_PIECES];
     for (int n = 0; n < RLO_PIECES; ++n) {
@@ -62,7 +66,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
       to[k] = from[k];
     }
   }
-  if (get_group_id(0) == get_num_groups(0) - 1) {
+  if (RLO_GROUP == RLO_NUM_GROUPS - 1) {
     __global const rlo_unit *unit_from =
         (__global const rlo_unit *)(from + pieces);
     __global rlo_unit *unit_to = (__global rlo_unit *)(to + pieces);
@@ -71,3 +75,5 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     }
   }
 }
+
+#include "batch.cl"

@@ -144,7 +144,11 @@ static inline void rlo_move_units(__global const rlo_unit *from,
   }
 }
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_GROUP_PARAMS,
     int batch_axis,
     rlo_index batch_extent,
@@ -160,10 +164,10 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   rlo_index_list index;
   rlo_guard_list guards;
 #if RLO_FLAT
-  const long r0 = (long)get_group_id(0) * (long)batch_rows;
+  const long r0 = (long)RLO_GROUP * (long)batch_rows;
   const long units = (long)row_units;
 #else
-  rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
+  rlo_decode((uint)RLO_GROUP, grid_extent, grid_magic, &index);
   RLO_GUARDS_LOAD
   const long r0 = (long)rlo_index_of(&index, batch_axis) * (long)batch_rows;
   const long k0 = (long)rlo_index_of(&index, row_axis) * (long)chunk_units;
@@ -245,3 +249,5 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     }
   }
 }
+
+#include "batch.cl"

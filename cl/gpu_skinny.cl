@@ -141,13 +141,17 @@ static inline void rlo_move_units(__global const rlo_unit *from,
   }
 }
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_GROUP_PARAMS,
     int lanes,
     int long_axis,
     rlo_index long_units,
     rlo_index ld RLO_GUARD_PARAMS) {
-  const uint lane = (uint)get_global_id(0);
+  const uint lane = (uint)(RLO_GROUP * RLO_LOCAL + get_local_id(0));
   if (lane >= (uint)lanes) {
     return;
   }
@@ -196,3 +200,5 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   }
 #endif
 }
+
+#include "batch.cl"

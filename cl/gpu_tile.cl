@@ -477,7 +477,11 @@ static inline void rlo_go_diagonal(rlo_grid extent,
 }
 #endif
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS, __local rlo_side *sides,
+#else
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_GROUP_PARAMS,
     rlo_index na,
     rlo_index nb,
@@ -493,9 +497,11 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     long src_end
 #endif
         RLO_GUARD_PARAMS) {
+#if !RLO_BATCH
   __local rlo_side sides[RLO_TILE_SIDES] __attribute__((aligned(16)));
+#endif
   rlo_index_list index;
-  rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
+  rlo_decode((uint)RLO_GROUP, grid_extent, grid_magic, &index);
 #if RLO_DIAGONAL
   rlo_go_diagonal(grid_extent, grid_magic, &index);
 #endif
@@ -548,3 +554,6 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
                  is_inside,
                  &guards);
 }
+
+#define RLO_SHARED_SIDES RLO_TILE_SIDES
+#include "batch.cl"

@@ -39,6 +39,22 @@ typedef uint4 rlo_unit;
 #error "RLO_UNIT_BYTES must be 1, 2, 4, 8 or 16"
 #endif
 
+/* Above 0: the kernel moves the items of a batch (batch.cl), by groups of so many
+ * work-items. */
+#ifndef RLO_BATCH
+#define RLO_BATCH 0
+#endif
+
+/* The group's number in its launch, of how many; in a batch in its item. */
+#if RLO_BATCH
+#define RLO_ITEM_PARAMS uint rlo_group, uint rlo_num_groups
+#define RLO_GROUP       rlo_group
+#define RLO_NUM_GROUPS  rlo_num_groups
+#else
+#define RLO_GROUP      get_group_id(0)
+#define RLO_NUM_GROUPS get_num_groups(0)
+#endif
+
 /* The unit that padding consists of, from its bytes 0..7 and 8..15. */
 static inline rlo_unit rlo_fill_unit(ulong fill_lo, ulong fill_hi) {
 #if RLO_UNIT_BYTES == 16

@@ -10,12 +10,29 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "codegen/kernel_sources.h"
+#include "plan/batch.h"
 #include "plan/sum_parts.h"
 
 #define NAME_SEED  UINT64_C(0x6b65726e656c0001)
 #define TABLE_SEED UINT64_C(0x7461626c65000001)
 
 #define LARGE_BUFFER_OPTION " -cl-intel-greater-than-4GB-buffer-required"
+
+/** What cl/batch.cl calls an argument of an item. */
+static void append_item_arguments(rlo__str *out, const int64_t *pairs, int32_t count) {
+  static const char *const names[] = {
+      [RLO__ARGUMENT_SRC] = "src",         [RLO__ARGUMENT_SRC_OFFSET] = "RLO_ITEM_SRC",
+      [RLO__ARGUMENT_DST] = "dst",         [RLO__ARGUMENT_DST_OFFSET] = "RLO_ITEM_DST",
+      [RLO__ARGUMENT_INT] = "RLO_INT",     [RLO__ARGUMENT_LONG] = "RLO_LONG",
+      [RLO__ARGUMENT_INT16] = "RLO_INT16", [RLO__ARGUMENT_LONG16] = "RLO_LONG16",
+      [RLO__ARGUMENT_LONG8] = "RLO_LONG8"};
+  for (int32_t k = 0; k < count; k += 2) {
+    rlo__str_printf(out, "%s%s", k == 0 ? "" : ",", names[pairs[k]]);
+    if (pairs[k + 1] > 0) {
+      rlo__str_printf(out, "(%" PRId64 ")", pairs[k + 1]);
+    }
+  }
+}
 
 /* " -DNAME=v0,v1" for each constant, in the order of the launch; options of a
  * compiler are among them, so that a kernel's name covers them too. */
@@ -27,6 +44,10 @@ static void append_defines(rlo__str *out, const rlo__launch *launch) {
       continue;
     }
     rlo__str_printf(out, " -D%s=", define->name);
+    if (strcmp(define->name, RLO__ITEM_ARGUMENTS) == 0) {
+      append_item_arguments(out, &launch->numbers[define->first], define->count);
+      continue;
+    }
     for (int32_t k = 0; k < define->count; ++k) {
       rlo__str_printf(out, "%s%" PRId64, k == 0 ? "" : ",", launch->numbers[define->first + k]);
     }
@@ -70,6 +91,11 @@ rlo_status rlo__codegen_program(const rlo__launch *launch, rlo__program_spec *ou
   RLO_TRY(rlo__str_take(&options, &spec.options));
   *out_spec = spec;
   return RLO_OK;
+}
+
+bool rlo__codegen_has_batch(const rlo__launch *item) {
+  const rlo__kernel_source *source = rlo__kernel_source_find(item->kernel_file);
+  return source != NULL && strstr(source->text, RLO__ITEM_ARGUMENTS) != NULL;
 }
 
 uint64_t rlo__codegen_hash(const rlo__program_spec *spec) {

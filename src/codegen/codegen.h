@@ -30,6 +30,9 @@ typedef struct rlo__program_spec {
 RLO_NODISCARD rlo_status rlo__codegen_program(const rlo__launch *launch,
                                               rlo__program_spec *out_spec);
 
+/** Tells if the kernel of a launch can run the items of a batch (plan/batch.h). */
+bool rlo__codegen_has_batch(const rlo__launch *item);
+
 /** A hash for tables and sets of programs. It covers the length of the source,
  *  the options and the name: enough to distinguish programs, since the source
  * is static. */

@@ -300,7 +300,8 @@ rlo_status rlo__planned_build(rlo__planned *planned, rlo__build_priority priorit
     if (smaller == NULL) {
       int64_t max_group_items = 0;
       rlo_status status = build(planned, priority, &max_group_items);
-      if (max_group_items > 0) {
+      const bool has_other = planned->spare != NULL || planned->entry.key != NULL;
+      if (max_group_items > 0 && has_other) {
         status = shrink(planned, max_group_items, &smaller);
       }
       RLO_TRY(status);

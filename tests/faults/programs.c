@@ -6,6 +6,7 @@
 
 #include "cl_faults.h"
 #include "relayout/backend.h"
+#include "relayout/batch_opencl.h"
 #include "relayout/engine_opencl.h"
 #include "relayout/engine_ops.h"
 #include "relayout/gradient.h"
@@ -44,10 +45,11 @@ static rlo_status lower_transpose(rlo_problem *out_problem) {
 
 /* ------------------------------------------------------------------ runtime */
 
-/* Runs a plan as a caller does. The caller's own OpenCL calls get no faults. An
+/* Runs a plan, or a batch, as a caller does. The caller's own OpenCL calls get no faults. An
  * event that failed is an RLO_DEVICE that the caller sees. */
-static rlo_status run_on_queue(rlo_context *context, rlo_plan *plan, cl_mem src, cl_mem dst,
-                               bool *out_is_right) {
+static rlo_status run_on_queue(rlo_context *context, rlo_plan *plan, const rlo_batch *batch,
+                               cl_mem src, cl_mem dst, bool *out_is_right) {
+  const rlo_batch_memory memories[] = {{src, NULL, 0}, {dst, NULL, 0}};
   float got[COUNT];
   cl_event event = NULL;
   cl_int code = CL_SUCCESS;
@@ -56,7 +58,8 @@ static rlo_status run_on_queue(rlo_context *context, rlo_plan *plan, cl_mem src,
                                                 rlo_context_cl_device(context), 0, &code);
   code |= clEnqueueWriteBuffer(queue, src, CL_TRUE, 0, sizeof counted, counted, 0, NULL, NULL);
   cl_faults_resume();
-  rlo_status status = rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, &event);
+  rlo_status status = batch != NULL ? rlo_batch_enqueue(batch, queue, memories, 0, NULL, &event)
+                                    : rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, &event);
   cl_faults_suspend();
   if (status == RLO_OK) {
     const cl_int waited = clWaitForEvents(1, &event);
@@ -87,10 +90,27 @@ static rlo_status run_plan(rlo_context *context, const char *family, bool *out_i
   THEN(rlo_plan_prepare(plan));
   THEN(rlo_buffer_create(context, sizeof counted, &src));
   THEN(rlo_buffer_create(context, sizeof counted, &dst));
-  THEN(run_on_queue(context, plan, src, dst, out_is_right));
+  THEN(run_on_queue(context, plan, NULL, src, dst, out_is_right));
   rlo_buffer_release(context, src);
   rlo_buffer_release(context, dst);
   rlo_plan_release(plan);
+  return status;
+}
+
+static rlo_status run_batch(rlo_context *context, bool *out_is_right) {
+  rlo_problem problem;
+  rlo_batch *batch = NULL;
+  cl_mem src = NULL;
+  cl_mem dst = NULL;
+  const rlo_batch_item item = {&problem, 0, 1, 0, 0};
+  rlo_status status = lower_transpose(&problem);
+  THEN(rlo_batch_create(context, &item, 1, 2, NULL, &batch));
+  THEN(rlo_buffer_create(context, sizeof counted, &src));
+  THEN(rlo_buffer_create(context, sizeof counted, &dst));
+  THEN(run_on_queue(context, NULL, batch, src, dst, out_is_right));
+  rlo_buffer_release(context, src);
+  rlo_buffer_release(context, dst);
+  rlo_batch_release(batch);
   return status;
 }
 
@@ -382,6 +402,7 @@ const fault_program fault_programs[FAULT_NUM_PROGRAMS] = {
     {"gradient", fault_run_gradient, FAULT_IN_SHARED_CONTEXT, 390, 95, 4},
     {"service", fault_run_service, FAULT_IN_SHARED_CONTEXT, 35, 33, 1},
     {"buffers", run_buffers, FAULT_IN_SHARED_CONTEXT, 36, 40, 1},
+    {"batch", run_batch, FAULT_IN_SHARED_CONTEXT, 16, 20, 1},
     {"sum", run_sum, FAULT_IN_SHARED_CONTEXT, 270, 50, 3},
 };
 

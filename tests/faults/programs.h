@@ -36,7 +36,7 @@ typedef struct fault_program {
   int32_t least_allocations, least_calls, least_commands;
 } fault_program;
 
-enum { FAULT_NUM_PROGRAMS = 10, FAULT_NUM_HOST_PROGRAMS = 10 };
+enum { FAULT_NUM_PROGRAMS = 11, FAULT_NUM_HOST_PROGRAMS = 10 };
 
 extern const fault_program fault_programs[FAULT_NUM_PROGRAMS];
 extern const fault_program fault_host_programs[FAULT_NUM_HOST_PROGRAMS];

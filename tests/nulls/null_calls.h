@@ -3,6 +3,7 @@
 #define RLO_TESTS_NULLS_NULL_CALLS_H
 
 #include "relayout/backend.h"
+#include "relayout/batch_opencl.h"
 #include "relayout/digest.h"
 #include "relayout/dlpack.h"
 #include "relayout/engine.h"

@@ -9,6 +9,7 @@ pointers must not be NULL: the rule in relayout/status.h.
 # they are NULL. (`payload` may be NULL everywhere.)
 OPTIONAL = """
 attributes_check.attributes attributes_clone.attributes attributes_find.attributes
+batch_create.options
 cache_clear.out_info cache_clear.path cache_inspect.path
 chain_batch_to_space.high chain_batch_to_space.low chain_combine.dst chain_lower.dst
 chain_mirror_pad.high chain_mirror_pad.low chain_pad.fill chain_pad.high
@@ -83,6 +84,9 @@ NEUTRAL = {
 
 # Functions and parameters that are not tried here, and who passes NULL to them.
 ELSEWHERE = {
+    "batch_enqueue.memories": "tests/device/test_batch.c",
+    "batch_enqueue.wait_list": "",
+    "batch_enqueue.out_event": "",
     "context_create.options": "tests/device/test_context.c",
     "context_create_default.options": "tests/device/test_context.c",
     "enqueue.src": "tests/device/test_operand.c, and the next three rows",
@@ -140,6 +144,7 @@ NUMBERS = {
     "num_segments": "2",
     "num_contexts": "1",
     "num_wait": "1",
+    "num_memories": "1",
     "num_threads": "1",
     "num_devices": "2",
     "num_boxes": "1",
