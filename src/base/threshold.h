@@ -34,6 +34,8 @@
   X(host_grains_bytes, INT64_C(16) << 10, 1024)                                \
   /* The bytes that a tile has of each of a few streams. */                    \
   X(host_stream_bytes, 4096, 96)                                               \
+  /* Blocks of units are shuffled where there are at least so many. */         \
+  X(host_shuffled_blocks, 64, 4)                                               \
   /* A longer grain moves in chunks of so many bytes. */                       \
   X(host_chunk_bytes, INT64_C(64) << 10, 192)                                  \
   /* Tiles that need more are not staged; at most RLO__HOST_STAGE_BYTES. */    \

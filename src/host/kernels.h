@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/shuffle.h"
+
 /**
  * The inner loops of the host mover, for each set of instructions that the
  * library knows: chosen when it runs, because it is compiled for the oldest
@@ -51,25 +53,6 @@ typedef void (*rlo__host_grains_fn)(uint8_t *dst, const int64_t *columns, const 
 /** Copies bytes; whole lines of dst may be stored past the caches. */
 typedef void (*rlo__host_copy_fn)(uint8_t *dst, const uint8_t *src, size_t bytes);
 
-/**
- * Moves units between one run and `num_streams` streams of `steps` times 16
- * bytes each. split: unit k of stream t is unit num_streams * k + t of the run.
- * join: the other way round.
- *
- *     split: dst + streams[t] takes the streams of the run src
- *     join:  dst takes the run of the streams src + streams[t]
- *
- * @param masks  of rlo__host_make_masks, for the same direction.
- */
-typedef void (*rlo__host_streams_fn)(uint8_t *dst, const uint8_t *src, const int64_t *streams,
-                                     int64_t num_streams, int64_t steps, const uint8_t *masks);
-
-/** Most streams of a rlo__host_streams_fn. */
-#define RLO__HOST_MAX_STREAMS 16
-
-/** Bytes of the masks for so many streams. */
-#define RLO__HOST_MASK_BYTES(streams) ((streams) * (streams)*16)
-
 /** A conversion: host/cast.h. */
 typedef struct rlo__host_cast rlo__host_cast;
 
@@ -91,7 +74,10 @@ typedef struct rlo__host_kernels {
   rlo__host_copy_fn copy_past_caches;
   rlo__host_grains_fn grains_past_caches;
   /** NULL where there is no instruction for it. */
-  rlo__host_streams_fn split, join;
+  rlo__host_shuffle_fn shuffle_streams;
+  /** Those of two runs, by vectors of `block_width`: at most 8. NULL with the other. */
+  rlo__host_shuffle_fn shuffle_blocks;
+  int64_t block_width;
   /** Those of RLO__HOST_ROWS. */
   const rlo__host_row_fn *cast_rows;
   /** Orders the non-temporal stores of this thread before what it stores
@@ -106,10 +92,5 @@ const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes);
 /** The best kernels for this processor, of at most the threshold
  *  host_vector_bytes. Static memory. Threads: safe. */
 const rlo__host_kernels *rlo__host_kernels_get(void);
-
-/** Writes the masks for streams of units of `unit_bytes`, a power of two up to
- *  16: RLO__HOST_MASK_BYTES(num_streams) bytes. */
-void rlo__host_make_masks(int32_t num_streams, int32_t unit_bytes, bool is_split,
-                          uint8_t *out_masks);
 
 #endif

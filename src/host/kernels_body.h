@@ -13,19 +13,14 @@
  *   LOW(a, b), HIGH(a, b)  the low (high) halves of each lane of a and b, their
  *                   units of UNIT bytes in turns; not for 16
  *   STORE(p, v), STREAM(p, v)  store; the second past the caches, aligned
- *   SHUFFLE(v, mask)  the bytes of each lane of v that the 16 bytes at mask choose,
- *                   zero where their high bit is set; and if it is defined
- *   OR(a, b), LOAD_ROW(p), STORE_LANES(p, v, step)  the last stores lane q at
- *                   p + q * step
  *
- * These may use PASTE(a, b), which joins the values of two macros.
+ * These may use PASTE(a, b), which joins the values of two macros; both files
+ * define it.
  *
  * No include guard: see above. The file includes itself for each width.
  */
 #ifndef UNIT
 
-#define PASTE(a, b)        PASTE_VALUES(a, b)
-#define PASTE_VALUES(a, b) a##b
 /* A function for these instructions and this width. */
 #define NAME(function) PASTE(function##_, PASTE(ISA, PASTE(_, UNIT)))
 
@@ -40,90 +35,6 @@
 #define UNIT 16
 #include "host/kernels_body.h"
 
-#ifdef SHUFFLE
-/* Moves LANES steps of 16 bytes at a time between vectors that follow each other,
- * num_streams of them for a step, and those of streams. Returns the steps that it
- * has moved. */
-TARGET static inline __attribute__((always_inline)) int64_t PASTE(steps_, ISA)(
-    uint8_t *dst, const uint8_t *src, const int64_t *streams, int64_t num_streams, int64_t steps,
-    const uint8_t *masks, bool is_split) {
-  const int64_t near_step = num_streams * 16;
-  const int64_t lanes[] = {0, near_step, 2 * near_step, 3 * near_step};
-  int64_t step = 0;
-  for (; step + LANES <= steps; step += LANES) {
-    const int64_t far = step * 16;
-    const int64_t near = step * near_step;
-    VECTOR in[RLO__HOST_MAX_STREAMS];
-#pragma GCC unroll 8
-    for (int64_t u = 0; u < num_streams; ++u) {
-      in[u] = is_split ? LOAD(src + near + u * 16, lanes, (int64_t)1)
-                       : LOAD_ROW(src + far + streams[u]);
-    }
-#pragma GCC unroll 8
-    for (int64_t v = 0; v < num_streams; ++v) {
-      const uint8_t *row = masks + v * near_step;
-      VECTOR out = SHUFFLE(in[0], row);
-#pragma GCC unroll 8
-      for (int64_t u = 1; u < num_streams; ++u) {
-        out = OR(out, SHUFFLE(in[u], row + u * 16));
-      }
-      if (is_split) {
-        STORE(dst + far + streams[v], out);
-      } else {
-        STORE_LANES(dst + near + v * 16, out, near_step);
-      }
-    }
-  }
-  return step;
-}
-
-/* Loops of a constant length for the usual numbers of streams. */
-TARGET static inline __attribute__((always_inline)) void PASTE(streams_, ISA)(
-    uint8_t *dst, const uint8_t *src, const int64_t *streams, int64_t num_streams, int64_t steps,
-    const uint8_t *masks, bool is_split) {
-  int64_t done;
-  switch (num_streams) {
-    case 2:
-      done = PASTE(steps_, ISA)(dst, src, streams, 2, steps, masks, is_split);
-      break;
-    case 3:
-      done = PASTE(steps_, ISA)(dst, src, streams, 3, steps, masks, is_split);
-      break;
-    case 4:
-      done = PASTE(steps_, ISA)(dst, src, streams, 4, steps, masks, is_split);
-      break;
-    default:
-      done = PASTE(steps_, ISA)(dst, src, streams, num_streams, steps, masks, is_split);
-  }
-#if LANES > 1
-  const int64_t far = done * 16;
-  const int64_t near = far * num_streams;
-  (is_split ? split_ssse3 : join_ssse3)(dst + (is_split ? far : near),
-                                        src + (is_split ? near : far), streams, num_streams,
-                                        steps - done, masks);
-#else
-  (void)done;
-#endif
-}
-
-TARGET static void PASTE(split_, ISA)(uint8_t *dst, const uint8_t *src, const int64_t *streams,
-                                      int64_t num_streams, int64_t steps, const uint8_t *masks) {
-  PASTE(streams_, ISA)(dst, src, streams, num_streams, steps, masks, true);
-}
-
-TARGET static void PASTE(join_, ISA)(uint8_t *dst, const uint8_t *src, const int64_t *streams,
-                                     int64_t num_streams, int64_t steps, const uint8_t *masks) {
-  PASTE(streams_, ISA)(dst, src, streams, num_streams, steps, masks, false);
-}
-
-#undef SHUFFLE
-#undef OR
-#undef LOAD_ROW
-#undef STORE_LANES
-#endif
-
-#undef PASTE
-#undef PASTE_VALUES
 #undef NAME
 #undef ISA
 #undef TARGET

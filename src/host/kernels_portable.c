@@ -31,6 +31,9 @@ static inline vector interleave(vector a, vector b, int first, int unit) {
   return out;
 }
 
+#define PASTE(a, b)        PASTE_VALUES(a, b)
+#define PASTE_VALUES(a, b) a##b
+
 #define ISA portable
 #define TARGET
 #define VECTOR                vector
@@ -80,21 +83,4 @@ const rlo__host_kernels *rlo__host_kernels_get(void) {
   const int64_t bytes = rlo__thresholds.host_vector_bytes;
   const rlo__host_kernels *found = bytes < 16 ? NULL : rlo__host_kernels_x86(bytes);
   return found == NULL ? &portable : found;
-}
-
-void rlo__host_make_masks(int32_t num_streams, int32_t unit_bytes, bool is_split,
-                          uint8_t *out_masks) {
-  memset(out_masks, 0x80, (size_t)RLO__HOST_MASK_BYTES(num_streams));
-  for (int32_t at = 0; at < num_streams * 16; ++at) {
-    /* Byte `at` of the run is byte `within` of stream `stream`. */
-    int32_t unit = at / unit_bytes;
-    int32_t stream = unit % num_streams;
-    int32_t within = unit / num_streams * unit_bytes + at % unit_bytes;
-    int32_t to = is_split ? stream * num_streams + at / 16 : at / 16 * num_streams + stream;
-    if (is_split) {
-      out_masks[to * 16 + within] = (uint8_t)(at % 16);
-    } else {
-      out_masks[to * 16 + at % 16] = (uint8_t)within;
-    }
-  }
 }

@@ -14,6 +14,9 @@
 #define AT(p)   ((void *)(p))
 #define FROM(p) ((const void *)(p))
 
+#define PASTE(a, b)        PASTE_VALUES(a, b)
+#define PASTE_VALUES(a, b) a##b
+
 /* The intrinsic for units of UNIT bytes. */
 #define UNPACK(intrinsic) PASTE(intrinsic, PASTE(BITS_, UNIT))
 #define BITS_1            8
@@ -23,20 +26,31 @@
 
 /* ----------------------------------------------------------------- 16 bytes */
 
-#define ISA                     ssse3
-#define TARGET                  __attribute__((target("ssse3")))
-#define VECTOR                  __m128i
-#define LANES                   1
-#define LOAD(src, rows, step)   _mm_loadu_si128(FROM((src) + (rows)[0]))
-#define STORE(p, v)             _mm_storeu_si128(AT(p), v)
-#define STREAM(p, v)            _mm_stream_si128(AT(p), v)
-#define LOW(a, b)               UNPACK(_mm_unpacklo_epi)(a, b)
-#define HIGH(a, b)              UNPACK(_mm_unpackhi_epi)(a, b)
-#define SHUFFLE(v, mask)        _mm_shuffle_epi8(v, _mm_loadu_si128(FROM(mask)))
-#define OR(a, b)                _mm_or_si128(a, b)
-#define LOAD_ROW(p)             _mm_loadu_si128(FROM(p))
-#define STORE_LANES(p, v, step) STORE(p, v)
+#define ISA                   ssse3
+#define TARGET                __attribute__((target("ssse3")))
+#define VECTOR                __m128i
+#define LANES                 1
+#define LOAD(src, rows, step) _mm_loadu_si128(FROM((src) + (rows)[0]))
+#define STORE(p, v)           _mm_storeu_si128(AT(p), v)
+#define STREAM(p, v)          _mm_stream_si128(AT(p), v)
+#define LOW(a, b)             UNPACK(_mm_unpacklo_epi)(a, b)
+#define HIGH(a, b)            UNPACK(_mm_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
+
+#define ISA                      ssse3
+#define TARGET                   __attribute__((target("ssse3")))
+#define VECTOR                   __m128i
+#define LANES                    1
+#define WIDTH                    16
+#define LOAD_ROW(p)              _mm_loadu_si128(FROM(p))
+#define STORE_ROW(p, v)          _mm_storeu_si128(AT(p), v)
+#define STREAM_ROW(p, v)         _mm_stream_si128(AT(p), v)
+#define LOAD_LANES(p, step)      LOAD_ROW(p)
+#define STORE_LANES(p, v, step)  STORE_ROW(p, v)
+#define STREAM_LANES(p, v, step) STREAM_ROW(p, v)
+#define SHUFFLE(v, mask)         _mm_shuffle_epi8(v, _mm_loadu_si128(FROM(mask)))
+#define MERGE(out, v, mask)      _mm_or_si128(out, SHUFFLE(v, mask))
+#include "host/shuffle_body.h"
 
 /* ----------------------------------------------------------------- 32 bytes */
 
@@ -51,14 +65,30 @@
 #define STREAM(p, v) _mm256_stream_si256(AT(p), v)
 #define LOW(a, b)    UNPACK(_mm256_unpacklo_epi)(a, b)
 #define HIGH(a, b)   UNPACK(_mm256_unpackhi_epi)(a, b)
+#include "host/kernels_body.h"
+
+#define LOW_LANE(v)  _mm256_castsi256_si128(v)
+#define HIGH_LANE(v) _mm256_extracti128_si256(v, 1)
+
+#define ISA                 avx2
+#define TARGET              __attribute__((target("avx2")))
+#define VECTOR              __m256i
+#define LANES               2
+#define WIDTH               16
+#define LOAD_ROW(p)         _mm256_loadu_si256(FROM(p))
+#define STORE_ROW(p, v)     _mm256_storeu_si256(AT(p), v)
+#define STREAM_ROW(p, v)    _mm256_stream_si256(AT(p), v)
+#define LOAD_LANES(p, step) _mm256_loadu2_m128i(FROM((p) + (step)), FROM(p))
+#define STORE_LANES(p, v, step)         \
+  _mm_storeu_si128(AT(p), LOW_LANE(v)); \
+  _mm_storeu_si128(AT((p) + (step)), HIGH_LANE(v))
+#define STREAM_LANES(p, v, step)        \
+  _mm_stream_si128(AT(p), LOW_LANE(v)); \
+  _mm_stream_si128(AT((p) + (step)), HIGH_LANE(v))
 #define SHUFFLE(v, mask) \
   _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_loadu_si128(FROM(mask))))
-#define OR(a, b)    _mm256_or_si256(a, b)
-#define LOAD_ROW(p) _mm256_loadu_si256(FROM(p))
-#define STORE_LANES(p, v, step)                       \
-  _mm_storeu_si128(AT(p), _mm256_castsi256_si128(v)); \
-  _mm_storeu_si128(AT((p) + (step)), _mm256_extracti128_si256(v, 1))
-#include "host/kernels_body.h"
+#define MERGE(out, v, mask) _mm256_or_si256(out, SHUFFLE(v, mask))
+#include "host/shuffle_body.h"
 
 #define ROWS   rlo__host_rows_avx2
 #define TARGET __attribute__((target("avx2")))
@@ -77,21 +107,27 @@
                  step, 1),                                                                    \
             src, rows, step, 2),                                                              \
        src, rows, step, 3)
-#define STORE(p, v)      _mm512_storeu_si512(AT(p), v)
-#define STREAM(p, v)     _mm512_stream_si512(AT(p), v)
-#define LOW(a, b)        UNPACK(_mm512_unpacklo_epi)(a, b)
-#define HIGH(a, b)       UNPACK(_mm512_unpackhi_epi)(a, b)
-#define SHUFFLE(v, mask) _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(_mm_loadu_si128(FROM(mask))))
-#define OR(a, b)         _mm512_or_si512(a, b)
-#define LOAD_ROW(p)      _mm512_loadu_si512(FROM(p))
-#define STORE_LANE(p, v, step, q) \
-  _mm_storeu_si128(AT((p) + (q) * (step)), _mm512_extracti32x4_epi32(v, q))
-#define STORE_LANES(p, v, step) \
-  STORE_LANE(p, v, step, 0);    \
-  STORE_LANE(p, v, step, 1);    \
-  STORE_LANE(p, v, step, 2);    \
-  STORE_LANE(p, v, step, 3)
+#define STORE(p, v)  _mm512_storeu_si512(AT(p), v)
+#define STREAM(p, v) _mm512_stream_si512(AT(p), v)
+#define LOW(a, b)    UNPACK(_mm512_unpacklo_epi)(a, b)
+#define HIGH(a, b)   UNPACK(_mm512_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
+
+/* Any byte of a vector, where the processor has the instruction. For streams it is slower
+ * than two lanes of 16 bytes. */
+#define ISA                      vbmi
+#define TARGET                   __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define VECTOR                   __m512i
+#define LANES                    1
+#define WIDTH                    64
+#define LOAD_LANES(p, step)      _mm512_loadu_si512(FROM(p))
+#define STORE_LANES(p, v, step)  _mm512_storeu_si512(AT(p), v)
+#define STREAM_LANES(p, v, step) _mm512_stream_si512(AT(p), v)
+#define IS_SET(mask)             _mm512_movepi8_mask(mask)
+#define SHUFFLE(v, mask)         _mm512_permutexvar_epi8(LOAD_LANES(mask, 0), v)
+#define MERGE(out, v, mask) \
+  _mm512_mask_permutexvar_epi8(out, ~IS_SET(LOAD_LANES(mask, 0)), LOAD_LANES(mask, 0), v)
+#include "host/shuffle_body.h"
 
 /* ------------------------------------------------------------------- copies */
 
@@ -153,23 +189,25 @@ static void fence(void) {
 
 #define GROUPS(kind, isa) \
   { kind##_##isa##_1, kind##_##isa##_2, kind##_##isa##_4, kind##_##isa##_8, kind##_##isa##_16 }
-#define KERNELS(isa, bytes, rows)                                                 \
-  {                                                                               \
-    .vector_bytes = bytes, .line_rows = GROUPS(line_rows, isa),                   \
-    .line_rows_past_caches = GROUPS(line_rows_past_caches, isa),                  \
-    .few_rows = GROUPS(few_rows, ssse3), .copy_past_caches = copy_##isa,          \
-    .grains_past_caches = grains_##isa, .split = split_##isa, .join = join_##isa, \
-    .cast_rows = rows, .fence = fence                                             \
+#define KERNELS(isa, bytes, streams_isa, blocks_isa, width, rows)                                  \
+  {                                                                                                \
+    .vector_bytes = bytes, .line_rows = GROUPS(line_rows, isa),                                    \
+    .line_rows_past_caches = GROUPS(line_rows_past_caches, isa),                                   \
+    .few_rows = GROUPS(few_rows, ssse3), .copy_past_caches = copy_##isa,                           \
+    .grains_past_caches = grains_##isa, .shuffle_streams = streams_##streams_isa,                  \
+    .shuffle_blocks = blocks_##blocks_isa, .block_width = width, .cast_rows = rows, .fence = fence \
   }
 
-static const rlo__host_kernels ssse3 = KERNELS(ssse3, 16, rlo__host_rows_portable);
-static const rlo__host_kernels avx2 = KERNELS(avx2, 32, rlo__host_rows_avx2);
-static const rlo__host_kernels avx512 = KERNELS(avx512, 64, rlo__host_rows_avx2);
+static const rlo__host_kernels ssse3 =
+    KERNELS(ssse3, 16, ssse3, ssse3, 16, rlo__host_rows_portable);
+static const rlo__host_kernels avx2 = KERNELS(avx2, 32, avx2, avx2, 16, rlo__host_rows_avx2);
+static const rlo__host_kernels avx512 = KERNELS(avx512, 64, avx2, avx2, 16, rlo__host_rows_avx2);
+static const rlo__host_kernels vbmi = KERNELS(avx512, 64, avx2, vbmi, 64, rlo__host_rows_avx2);
 
 const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes) {
   if (max_vector_bytes >= 64 && __builtin_cpu_supports("avx512f") &&
       __builtin_cpu_supports("avx512bw")) {
-    return &avx512;
+    return __builtin_cpu_supports("avx512vbmi") ? &vbmi : &avx512;
   }
   if (max_vector_bytes >= 32 && __builtin_cpu_supports("avx2")) {
     return &avx2;

@@ -7,7 +7,7 @@
 #include "base/threshold.h"
 #include "ir/problem.h"
 
-enum { LINE = RLO__HOST_LINE_BYTES, FEW_STREAMS = 8 };
+enum { LINE = RLO__HOST_LINE_BYTES, FEW_STREAMS = 8, MAX_BLOCK_VECTORS = 8 };
 
 typedef struct axis {
   int64_t extent, src, dst, operand;
@@ -16,6 +16,7 @@ typedef struct axis {
 
 typedef struct chooser {
   rlo__host_nest *nest;
+  const rlo__host_kernels *kernels;
   int32_t num_axes;
   axis axes[RLO_MAX_AXES];
 } chooser;
@@ -41,6 +42,17 @@ static void take(chooser *c, axis *a, bool in_dst) {
   a->is_taken = true;
 }
 
+/** A free axis of such a step in a memory, or NULL. */
+static axis *find_free(chooser *c, bool in_dst, int64_t step) {
+  for (int32_t a = 0; a < c->num_axes; ++a) {
+    axis *one = &c->axes[a];
+    if (!one->is_taken && (in_dst ? one->dst : rlo__abs(one->src)) == step) {
+      return one;
+    }
+  }
+  return NULL;
+}
+
 /** The run that both memories have in common. */
 static void find_grain(chooser *c) {
   for (int32_t a = 0; a < c->num_axes; ++a) {
@@ -53,17 +65,6 @@ static void find_grain(chooser *c) {
       return; /* the canonical form has merged what continues it */
     }
   }
-}
-
-/** A free axis of such a step in a memory, or NULL. */
-static axis *find_free(chooser *c, bool in_dst, int64_t step) {
-  for (int32_t a = 0; a < c->num_axes; ++a) {
-    axis *one = &c->axes[a];
-    if (!one->is_taken && (in_dst ? one->dst : rlo__abs(one->src)) == step) {
-      return one;
-    }
-  }
-  return NULL;
 }
 
 /** The axis of the shortest step in a memory, but for those of step 0. */
@@ -79,6 +80,65 @@ static axis *find_closest(chooser *c, bool in_dst) {
     }
   }
   return found;
+}
+
+/** Joins the axes that follow each other in the destination up to where they are one run of
+ *  the source too. @return its bytes; 0 if there is none of at most `most_bytes`. */
+static int64_t join_block(chooser *c, int64_t most_bytes, rlo__host_side *out, axis **out_axes) {
+  const int64_t unit = c->nest->grain_bytes;
+  int64_t bytes = unit;
+  int64_t span = unit;
+  *out = (rlo__host_side){.extent = 1};
+  while (out->num_levels < RLO__HOST_MAX_LEVELS) {
+    axis *next = find_free(c, true, bytes);
+    if (next == NULL || next->extent > most_bytes / bytes) {
+      return 0;
+    }
+    out_axes[out->num_levels] = next;
+    out->extents[out->num_levels] = next->extent;
+    out->steps[out->num_levels++] = next->src;
+    out->extent *= next->extent;
+    bytes *= next->extent;
+    span += rlo__abs(next->src) * (next->extent - 1);
+    if (span == bytes) {
+      return bytes;
+    }
+  }
+  return 0;
+}
+
+/** Makes blocks that follow each other in both memories one grain, and some of them a
+ *  period, if there are enough. */
+static void find_shuffle(chooser *c) {
+  rlo__host_nest *nest = c->nest;
+  const int64_t width = c->kernels->block_width;
+  const int64_t unit = nest->grain_bytes;
+  rlo__host_side block;
+  axis *axes[RLO__HOST_MAX_LEVELS];
+  const int64_t bytes = join_block(c, width * MAX_BLOCK_VECTORS, &block, axes);
+  if (bytes == 0 || nest->written_bytes / bytes < rlo__thresholds.host_shuffled_blocks ||
+      (block.extents[0] * unit % LINE == 0 && block.steps[0] % LINE == 0)) {
+    return; /* the last are rows of whole lines in both */
+  }
+  int64_t vectors = rlo__ceil_div(bytes, width);
+  vectors += vectors * width / bytes * bytes < width ? 1 : 0;
+  const int64_t period = vectors * width / bytes * bytes;
+  axis *run = find_free(c, true, bytes);
+  const int64_t grain = run != NULL && run->src == bytes ? bytes * run->extent : bytes;
+  if (grain < period) {
+    return;
+  }
+  if (grain > bytes) {
+    run->is_taken = true;
+  }
+  for (int32_t n = 0; n < block.num_levels; ++n) {
+    axes[n]->is_taken = true;
+    nest->src_base += rlo__min(axes[n]->src, 0) * (axes[n]->extent - 1);
+  }
+  nest->block = block;
+  nest->unit_bytes = unit;
+  nest->period = period;
+  nest->grain_bytes = grain;
 }
 
 static void begin_sides(chooser *c) {
@@ -131,11 +191,13 @@ static bool find_streams(rlo__host_nest *nest) {
       from->num_levels != 1 || to->num_levels != 1) {
     return false;
   }
-  const bool is_split = from->extent <= RLO__HOST_MAX_STREAMS && to->extent * grain >= 16 &&
+  const bool is_split = from->extent <= RLO__HOST_MAX_SHUFFLED &&
+                        to->extent * grain >= RLO__HOST_STREAM_WIDTH &&
                         to->steps[0] == from->extent * grain;
   nest->move = is_split ? RLO__HOST_MOVE_SPLIT : RLO__HOST_MOVE_JOIN;
-  return is_split || (to->extent <= RLO__HOST_MAX_STREAMS && from->extent * grain >= 16 &&
-                      from->steps[0] == to->extent * grain);
+  return is_split ||
+         (to->extent <= RLO__HOST_MAX_SHUFFLED && from->extent * grain >= RLO__HOST_STREAM_WIDTH &&
+          from->steps[0] == to->extent * grain);
 }
 
 /** Tells if streams take fewer instructions than blocks: those of streams grow with the
@@ -154,11 +216,15 @@ static bool is_plane_of_blocks(const rlo__host_nest *nest) {
          nest->along_src.extent * grain >= 16 && nest->along_dst.extent * grain >= 16;
 }
 
-static void choose_move(chooser *c, const rlo__host_kernels *kernels) {
+static void choose_move(chooser *c) {
   rlo__host_nest *nest = c->nest;
   chooser begun;
   rlo__host_nest begun_nest;
   begin_sides(c);
+  if (nest->period > 0) {
+    nest->move = RLO__HOST_MOVE_SHUFFLE;
+    return;
+  }
   nest->move = RLO__HOST_MOVE_GRAINS;
   if (nest->along_dst.num_levels > 0 && nest->dst_step == nest->grain_bytes &&
       nest->along_dst.steps[0] == 0 && nest->grain_bytes <= LINE && nest->cast == NULL) {
@@ -170,7 +236,7 @@ static void choose_move(chooser *c, const rlo__host_kernels *kernels) {
   grow_side(c, true);
   grow_side(c, false);
   const bool is_plane = is_plane_of_blocks(nest);
-  if (kernels->split != NULL && (nest->cast == NULL || nest->cast->num_lists == 0) &&
+  if (c->kernels->shuffle_streams != NULL && (nest->cast == NULL || nest->cast->num_lists == 0) &&
       find_streams(&begun_nest) && (!is_plane || are_streams_better(&begun_nest))) {
     *c = begun;
     *nest = begun_nest;
@@ -226,7 +292,9 @@ static void choose_tiles(const chooser *c) {
   const int64_t grain = nest->grain_bytes;
   const int64_t stream = rlo__thresholds.host_stream_bytes / grain;
   const int64_t grains = rlo__thresholds.host_grains_bytes;
-  nest->chunk_bytes = rlo__min(grain, rlo__thresholds.host_chunk_bytes);
+  const bool is_shuffled = nest->move == RLO__HOST_MOVE_SHUFFLE;
+  nest->chunk_bytes = rlo__min(
+      grain, is_shuffled ? grains / nest->period * nest->period : rlo__thresholds.host_chunk_bytes);
   nest->tile_src = nest->along_src.extent;
   nest->tile_dst = nest->along_dst.extent;
   if (nest->move == RLO__HOST_MOVE_BLOCKS) {
@@ -328,7 +396,7 @@ void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *ke
   if (reads_fill) {
     memcpy(out->fill, problem->fill, sizeof out->fill);
   }
-  chooser c = {.nest = out, .num_axes = problem->num_axes};
+  chooser c = {.nest = out, .kernels = kernels, .num_axes = problem->num_axes};
   static const rlo_form none;
   const rlo_form *operand = problem->num_terms > 0 ? &problem->terms[0].form : &none;
   out->operand_base = operand->base;
@@ -338,7 +406,10 @@ void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *ke
     out->written_bytes *= problem->extents[a];
   }
   find_grain(&c);
-  choose_move(&c, kernels);
+  if (kernels->shuffle_blocks != NULL && out->cast == NULL) {
+    find_shuffle(&c);
+  }
+  choose_move(&c);
   choose_tiles(&c);
   lay_loops(&c, unit);
   out->has_line_steps = has_line_rows(&c) && (out->tile_dst == out->along_dst.extent ||

@@ -58,6 +58,8 @@ typedef struct rlo__host_loop {
 typedef enum rlo__host_move {
   /** Grain by grain. */
   RLO__HOST_MOVE_GRAINS,
+  /** The same, with bytes that change places in each period of the grain. */
+  RLO__HOST_MOVE_SHUFFLE,
   /** In registers, blocks of units at a time. */
   RLO__HOST_MOVE_BLOCKS,
   /** One run into a few streams, and a few streams into one run. */
@@ -71,6 +73,11 @@ typedef struct rlo__host_nest {
   rlo__host_move move;
   int64_t src_base, dst_base;
   int64_t grain_bytes;
+  /** A grain that is shuffled: blocks one after the other, of units of `unit_bytes` that
+   *  follow each other in the destination; `block` has their steps in the source. Some
+   *  blocks are a period. Zeros if it is not. */
+  rlo__host_side block;
+  int64_t unit_bytes, period;
   /** Distance of neighbours along each side; grain_bytes where they touch. */
   int64_t src_step, dst_step;
   rlo__host_side along_src, along_dst;

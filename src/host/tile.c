@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/tile.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/threshold.h"
+
+enum {
+  LINE = RLO__HOST_LINE_BYTES,
+  /** Rows of grains that the prefetch runs ahead. */
+  ROWS_AHEAD = 4
+};
+
+static bool is_line(const uint8_t *p) {
+  return (uintptr_t)p % LINE == 0;
+}
+
+/** Bytes from p to the next line. */
+static int64_t to_line(const uint8_t *p) {
+  return (int64_t)(-(uintptr_t)p % LINE);
+}
+
+/* -------------------------------------------------------------- the movers
+ * Each moves a tile to `dst`, whose columns begin at `columns`.
+ */
+
+/** Grains of `bytes`, a constant. */
+static inline __attribute__((always_inline)) void move_units(const rlo__host_tile *t, uint8_t *dst,
+                                                             const int64_t *columns, size_t bytes) {
+  const int64_t *rows = t->workspace->rows;
+  const int64_t src_step = t->nest->src_step;
+  const int64_t dst_step = t->nest->dst_step;
+  if (t->ni > t->nj) {
+    for (int64_t j = 0; j < t->nj; ++j) {
+      const uint8_t *from = t->src + rows[j];
+      uint8_t *to = dst + j * dst_step;
+      for (int64_t i = 0; i < t->ni; ++i) {
+        memcpy(to + columns[i], from + i * src_step, bytes);
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < t->ni; ++i) {
+    const uint8_t *from = t->src + i * src_step;
+    uint8_t *to = dst + columns[i];
+    for (int64_t j = 0; j < t->nj; ++j) {
+      memcpy(to + j * dst_step, from + rows[j], bytes);
+    }
+  }
+}
+
+/** Copies pieces of a constant size, of which the last may overlap the one
+ *  before it. */
+static inline __attribute__((always_inline)) void copy_pieces(uint8_t *dst, const uint8_t *src,
+                                                              int64_t bytes, int64_t piece) {
+  for (int64_t end = piece; end < bytes; end += piece) {
+    memcpy(dst + end - piece, src + end - piece, (size_t)piece);
+  }
+  memcpy(dst + bytes - piece, src + bytes - piece, (size_t)piece);
+}
+
+/** memcpy without a call, for the lengths of usual grains. */
+static inline void copy_grain(uint8_t *dst, const uint8_t *src, int64_t bytes) {
+  if (bytes > 256) {
+    memcpy(dst, src, (size_t)bytes);
+  } else if (bytes >= 16) {
+    copy_pieces(dst, src, bytes, 16);
+  } else if (bytes >= 8) {
+    copy_pieces(dst, src, bytes, 8);
+  } else {
+    copy_pieces(dst, src, bytes, 1);
+  }
+}
+
+/** Prefetches the row that is some rows ahead. */
+static void prefetch_ahead(const rlo__host_tile *t, int64_t j) {
+  if (j + ROWS_AHEAD >= t->nj) {
+    return;
+  }
+  const rlo__host_nest *nest = t->nest;
+  const uint8_t *row = t->src + t->workspace->rows[j + ROWS_AHEAD];
+  const uint8_t *end = row + (t->ni - 1) * nest->src_step + t->grain_bytes;
+  if (nest->src_step == nest->grain_bytes) {
+    for (row -= (uintptr_t)row % LINE; row < end; row += LINE) {
+      __builtin_prefetch(row, 0, 2);
+    }
+  }
+}
+
+/** Moves grains of whole lines to aligned lines. */
+static void move_lines(const rlo__host_tile *t) {
+  const rlo__host_nest *nest = t->nest;
+  for (int64_t j = 0; j < t->nj; ++j) {
+    prefetch_ahead(t, j);
+    t->kernels->grains_past_caches(t->dst + j * nest->dst_step, t->workspace->columns,
+                                   t->src + t->workspace->rows[j], nest->src_step, t->ni,
+                                   t->grain_bytes);
+  }
+}
+
+static void move_grains(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
+                        bool is_past_caches) {
+  const rlo__host_nest *nest = t->nest;
+  for (int64_t j = 0; j < t->nj; ++j) {
+    const uint8_t *from = t->src + t->workspace->rows[j];
+    uint8_t *to = dst + j * nest->dst_step;
+    prefetch_ahead(t, j);
+    for (int64_t i = 0; i < t->ni; ++i) {
+      if (is_past_caches) {
+        t->kernels->copy_past_caches(to + columns[i], from + i * nest->src_step,
+                                     (size_t)t->grain_bytes);
+      } else {
+        copy_grain(to + columns[i], from + i * nest->src_step, t->grain_bytes);
+      }
+    }
+  }
+}
+
+static void move_one_by_one(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns) {
+  switch (t->grain_bytes) {
+    case 1:
+      move_units(t, dst, columns, 1);
+      break;
+    case 2:
+      move_units(t, dst, columns, 2);
+      break;
+    case 4:
+      move_units(t, dst, columns, 4);
+      break;
+    case 8:
+      move_units(t, dst, columns, 8);
+      break;
+    case 16:
+      move_units(t, dst, columns, 16);
+      break;
+    default:
+      move_grains(t, dst, columns, false);
+  }
+}
+
+static void move_blocks(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
+                        bool is_past_caches) {
+  const rlo__host_kernels *kernels = t->kernels;
+  const int64_t grain = t->grain_bytes;
+  const int64_t few = 16 / grain;
+  const int64_t many = LINE / grain;
+  if (t->ni < few || t->nj < few) {
+    move_one_by_one(t, dst, columns);
+    return;
+  }
+  const int32_t unit = __builtin_ctzll((uint64_t)grain);
+  const rlo__host_group_fn move_line =
+      is_past_caches ? kernels->line_rows_past_caches[unit] : kernels->line_rows[unit];
+  rlo__host_group group = {.src = t->src, .columns = columns, .num_columns = t->ni};
+  int64_t j = 0;
+  for (; j + many <= t->nj; j += many) {
+    group.rows = t->workspace->rows + j;
+    group.dst = dst + j * grain;
+    group.ahead = NULL;
+    if (j + 2 * many <= t->nj) {
+      group.ahead_src = t->src;
+      group.ahead = group.rows + many;
+    } else if (t->i0 + t->ni < t->nest->along_src.extent) {
+      group.ahead_src = t->src + t->ni * grain;
+      group.ahead = t->workspace->rows;
+    }
+    move_line(&group);
+  }
+  group.ahead = NULL;
+  while (j < t->nj) {
+    j = rlo__min(j, t->nj - few);
+    group.rows = t->workspace->rows + j;
+    group.dst = dst + j * grain;
+    kernels->few_rows[unit](&group);
+    j += few;
+  }
+}
+
+/** Splits a run into streams, whose positions are `columns`, or joins streams,
+ * whose positions are `rows`; the run begins at the first entry of the other.
+ */
+static void move_streams(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
+                         bool is_past_caches) {
+  const int64_t grain = t->grain_bytes;
+  const int64_t *rows = t->workspace->rows;
+  const bool is_split = t->nest->move == RLO__HOST_MOVE_SPLIT;
+  const int64_t num_streams = is_split ? t->ni : t->nj;
+  const int64_t length = is_split ? t->nj : t->ni;
+  const int64_t width = RLO__HOST_STREAM_WIDTH / grain;
+  const uint8_t *src = t->src + (is_split ? rows[0] : 0);
+  rlo__host_shuffle shuffle = t->workspace->shuffle;
+  shuffle.streams = is_split ? columns : rows;
+  shuffle.is_past_caches = is_past_caches;
+  dst += is_split ? 0 : columns[0];
+  t->kernels->shuffle_streams(dst, src, &shuffle, length / width);
+  int64_t k = length / width * width;
+  if (k < length && k > 0) { /* some units are moved twice */
+    const int64_t far = (length - width) * grain;
+    const int64_t near = far * num_streams;
+    t->kernels->shuffle_streams(dst + (is_split ? far : near), src + (is_split ? near : far),
+                                &shuffle, 1);
+    return;
+  }
+  for (; k < length; ++k) {
+    for (int64_t n = 0; n < num_streams; ++n) {
+      const int64_t near = (k * num_streams + n) * grain;
+      const int64_t far = k * grain + shuffle.streams[n];
+      memcpy(dst + (is_split ? far : near), src + (is_split ? near : far), (size_t)grain);
+    }
+  }
+}
+
+/** Moves grains period by period. */
+static void move_shuffled(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
+                          bool is_past_caches) {
+  const rlo__host_nest *nest = t->nest;
+  rlo__host_workspace *w = t->workspace;
+  w->shuffle.is_past_caches = is_past_caches;
+  const int64_t rest = t->grain_bytes % nest->period;
+  const int64_t whole = t->grain_bytes - rest;
+  for (int64_t j = 0; j < t->nj; ++j) {
+    for (int64_t i = 0; i < t->ni; ++i) {
+      const uint8_t *from = t->src + w->rows[j] + i * nest->src_step;
+      uint8_t *to = dst + j * nest->dst_step + columns[i];
+      t->kernels->shuffle_blocks(to, from, &w->shuffle, whole / nest->period);
+      if (rest > 0) {
+        memcpy(w->rest[0], from + whole, (size_t)rest);
+        t->kernels->shuffle_blocks(w->rest[1], w->rest[0], &w->shuffle, 1);
+        memcpy(to + whole, w->rest[1], (size_t)rest);
+      }
+    }
+  }
+}
+
+/** @param is_past_caches  only where has_lines is true. */
+static void move_tile(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
+                      bool is_past_caches) {
+  const rlo__host_move move = t->nest->move;
+  if (move == RLO__HOST_MOVE_BLOCKS) {
+    move_blocks(t, dst, columns, is_past_caches);
+  } else if (move == RLO__HOST_MOVE_SPLIT || move == RLO__HOST_MOVE_JOIN) {
+    move_streams(t, dst, columns, is_past_caches);
+  } else if (move == RLO__HOST_MOVE_SHUFFLE) {
+    move_shuffled(t, dst, columns, is_past_caches);
+  } else {
+    move_one_by_one(t, dst, columns);
+  }
+}
+
+/** Fills a run with a grain. */
+static void splat(const rlo__host_tile *t) {
+  const int64_t grain = t->grain_bytes;
+  const int64_t bytes = t->nj * grain;
+  uint8_t *pattern = t->workspace->stage;
+  const int64_t period = rlo__min(bytes, rlo__thresholds.host_pattern_bytes / grain * grain);
+  memcpy(pattern, t->src, (size_t)grain);
+  for (int64_t have = grain; have < period; have *= 2) {
+    memcpy(pattern + have, pattern, (size_t)rlo__min(have, period - have));
+  }
+  uint8_t *dst = t->dst + t->workspace->columns[0];
+  const bool is_past_caches =
+      t->nest->is_past_caches && bytes >= rlo__thresholds.host_staged_run_bytes;
+  for (int64_t at = 0; at < bytes; at += period) {
+    const size_t count = (size_t)rlo__min(period, bytes - at);
+    if (is_past_caches) {
+      t->kernels->copy_past_caches(dst + at, pattern, count);
+    } else {
+      memcpy(dst + at, pattern, count);
+    }
+  }
+}
+
+/* ---------------------------------------------------------------- the stage */
+
+/** Tells if the columns of a tile follow each other in the destination. */
+static bool columns_touch(const rlo__host_tile *t) {
+  const int64_t *columns = t->workspace->columns;
+  if (t->nest->move == RLO__HOST_MOVE_JOIN ||
+      (t->nest->move == RLO__HOST_MOVE_SHUFFLE && t->ni == 1 && t->nj == 1)) {
+    return true;
+  }
+  for (int64_t i = 1; i < t->ni; ++i) {
+    if (columns[i] - columns[i - 1] != t->nj * t->grain_bytes) {
+      return false;
+    }
+  }
+  return t->ni > 1 && t->nj == t->nest->along_dst.extent;
+}
+
+static bool stage_fits(const rlo__host_tile *t, int64_t pitch) {
+  return t->ni * pitch + LINE <= rlo__thresholds.host_stage_bytes;
+}
+
+static uint8_t *stage_of(const rlo__host_tile *t) {
+  uint8_t *stage = t->workspace->stage;
+  return stage + to_line(stage);
+}
+
+/** Moves a tile whose columns are one run. */
+static void move_run(const rlo__host_tile *t) {
+  rlo__host_workspace *w = t->workspace;
+  const int64_t pitch = t->nj * t->grain_bytes;
+  const int64_t num_columns = t->nest->move == RLO__HOST_MOVE_JOIN ? 1 : t->ni;
+  uint8_t *to = t->dst + w->columns[0];
+  uint8_t *stage = stage_of(t) + (uintptr_t)to % LINE;
+  for (int64_t i = 0; i < num_columns; ++i) {
+    w->staged_columns[i] = i * pitch;
+  }
+  move_tile(t, stage, w->staged_columns, false);
+  t->kernels->copy_past_caches(to, stage, (size_t)(t->ni * pitch));
+}
+
+/** Moves a tile that owns, of each column, the lines that begin in it. The last
+ *  of them continue in the next tile, so some more rows are read. */
+static void move_columns(const rlo__host_tile *t) {
+  rlo__host_workspace *w = t->workspace;
+  const int64_t grain = t->grain_bytes;
+  const int64_t extent = t->nest->along_dst.extent;
+  rlo__host_tile longer = *t;
+  longer.nj = rlo__min(t->nj + rlo__ceil_div(LINE - 1, grain), extent - t->j0);
+  const int64_t pitch = (longer.nj * grain + (int64_t)2 * LINE - 1) / LINE * LINE;
+  uint8_t *stage = stage_of(t);
+  for (int64_t i = 0; i < t->ni; ++i) {
+    const uint8_t *to = t->dst + w->columns[i];
+    w->staged_columns[i] = i * pitch + (int64_t)((uintptr_t)to % LINE);
+  }
+  move_tile(&longer, stage, w->staged_columns, false);
+  for (int64_t i = 0; i < t->ni; ++i) {
+    uint8_t *to = t->dst + w->columns[i];
+    const int64_t begin = t->j0 == 0 ? 0 : to_line(to);
+    const int64_t end =
+        rlo__min(t->nj * grain + to_line(to + t->nj * grain), (extent - t->j0) * grain);
+    if (begin < end) { /* else the row ends in a line of the tile before */
+      t->kernels->copy_past_caches(to + begin, stage + w->staged_columns[i] + begin,
+                                   (size_t)(end - begin));
+    }
+  }
+}
+
+/** Converts a run that begins at row j and column i of a tile. */
+static void cast_run(const rlo__host_tile *t, int64_t i, int64_t j, uint8_t *dst,
+                     const uint8_t *src, int64_t bytes) {
+  const rlo__host_cast *cast = t->nest->cast;
+  rlo__host_operands *operands = &t->workspace->operands;
+  if (cast->num_lists > 0) {
+    operands->place = t->operand + t->workspace->operand_columns[i];
+    operands->grains = t->workspace->operand_rows + j;
+    operands->grain_values = t->grain_bytes / cast->src_bytes;
+  }
+  rlo__host_cast_run(cast, dst, src, bytes, operands);
+}
+
+/** Converts grain by grain where grains are long or stand apart in the destination, else
+ *  what is moved to the stage in the order of the destination. */
+static void cast_tile(const rlo__host_tile *t) {
+  const rlo__host_nest *nest = t->nest;
+  rlo__host_workspace *w = t->workspace;
+  const int64_t pitch = t->nj * t->grain_bytes;
+  const bool is_join = nest->move == RLO__HOST_MOVE_JOIN;
+  if (!is_join && (nest->dst_step != nest->grain_bytes || !stage_fits(t, pitch) ||
+                   t->grain_bytes >= rlo__thresholds.host_staged_run_bytes)) {
+    for (int64_t j = 0; j < t->nj; ++j) {
+      uint8_t *to = t->dst + rlo__host_cast_scale(nest->cast, j * nest->dst_step);
+      for (int64_t i = 0; i < t->ni; ++i) {
+        cast_run(t, i, j, to + w->columns[i], t->src + w->rows[j] + i * nest->src_step,
+                 t->grain_bytes);
+      }
+    }
+    return;
+  }
+  const int64_t num_runs = is_join ? 1 : t->ni;
+  const int64_t run = is_join ? t->ni * pitch : pitch;
+  uint8_t *stage = stage_of(t);
+  for (int64_t i = 0; i < num_runs; ++i) {
+    w->staged_columns[i] = i * run;
+  }
+  move_tile(t, stage, w->staged_columns, false);
+  for (int64_t i = 0; i < num_runs; ++i) {
+    cast_run(t, i, 0, t->dst + w->columns[i], stage + i * run, run);
+  }
+}
+
+/** Tells if the tile is whole lines of the destination, which its move makes one by one. */
+static bool has_lines(const rlo__host_tile *t) {
+  const rlo__host_nest *nest = t->nest;
+  const bool has_line_rows = nest->has_line_steps && is_line(t->dst);
+  switch (nest->move) {
+    case RLO__HOST_MOVE_BLOCKS:
+    case RLO__HOST_MOVE_SPLIT:
+      return has_line_rows && t->nj * t->grain_bytes % LINE == 0;
+    case RLO__HOST_MOVE_JOIN:
+      return is_line(t->dst + t->workspace->columns[0]) && t->ni * t->grain_bytes % LINE == 0;
+    case RLO__HOST_MOVE_SHUFFLE:
+      return has_line_rows && nest->period % LINE == 0 && t->grain_bytes % nest->period == 0 &&
+             (t->nj == 1 || nest->dst_step % LINE == 0);
+    default:
+      return false;
+  }
+}
+
+void rlo__host_tile_run(const rlo__host_tile *t) {
+  const rlo__host_nest *nest = t->nest;
+  const int64_t grain = t->grain_bytes;
+  const int64_t *columns = t->workspace->columns;
+  if (nest->move == RLO__HOST_MOVE_SPLAT) {
+    splat(t);
+    return;
+  }
+  if (nest->cast != NULL) {
+    cast_tile(t);
+    return;
+  }
+  /* Such grains need no neighbours to fill their lines. */
+  if (nest->is_past_caches && nest->move == RLO__HOST_MOVE_GRAINS && nest->has_line_steps &&
+      is_line(t->dst) && grain % LINE == 0 && nest->dst_step % LINE == 0) {
+    move_lines(t);
+    return;
+  }
+  if (nest->is_past_caches && has_lines(t)) {
+    move_tile(t, t->dst, columns, true);
+    return;
+  }
+  if (!nest->is_past_caches || nest->dst_step != nest->grain_bytes) {
+    move_tile(t, t->dst, columns, false);
+    return;
+  }
+  if (nest->move == RLO__HOST_MOVE_GRAINS &&
+      (grain > rlo__thresholds.host_staged_grain_bytes || grain < nest->grain_bytes)) {
+    move_grains(t, t->dst, columns, true);
+    return;
+  }
+  /* The same for all tiles along a row of the destination: they share lines. */
+  const int64_t run = nest->tile_dst * grain;
+  if (columns_touch(t) && stage_fits(t, run)) {
+    move_run(t);
+  } else if (run >= rlo__thresholds.host_staged_run_bytes &&
+             stage_fits(t, run + (int64_t)3 * LINE)) {
+    move_columns(t);
+  } else {
+    move_tile(t, t->dst, columns, false);
+  }
+}
