@@ -127,6 +127,16 @@ typedef struct rlo_plan rlo_plan;
  *  3 debug. */
 typedef void (*rlo_log_fn)(void *payload, int32_t severity, const char *line);
 
+/** Copies what rlo_program_store_fn was given under a name: snprintf rules. Returns its
+ *  bytes, whatever fits; 0 if there is none. */
+typedef size_t (*rlo_program_load_fn)(void *payload, const char *name, void *out_data,
+                                      size_t capacity);
+
+/** Keeps the bytes of a compiled program, which are borrowed, under a name of 32
+ *  hexadecimal digits, in place of others of that name. */
+typedef void (*rlo_program_store_fn)(void *payload, const char *name, const void *data,
+                                     size_t num_bytes);
+
 /** Options of a context. Begin with RLO_CONTEXT_OPTIONS_INIT. */
 typedef struct rlo_context_options {
   /** sizeof(rlo_context_options). */
@@ -158,10 +168,23 @@ typedef struct rlo_context_options {
    * warm --into` writes is such a directory, for the same device and driver.
    */
   const char *shared_cache_dirs;
+  /**
+   * Functions of a caller who keeps compiled programs itself, such as one without files;
+   * each may be NULL. A program is looked for there first, and stored when it would be in
+   * cache_dir, and there as well unless that is "". A name is that of one program on one
+   * device by one driver and version of this library; bytes that are damaged or another
+   * program's are not used, but who forges them can forge their hash. Called by any thread
+   * that builds, by several at once; they call nothing of this library. The counters of
+   * directories count them, too.
+   */
+  rlo_program_load_fn load_program;
+  rlo_program_store_fn store_program;
+  /** Passed to both. */
+  void *program_payload;
 } rlo_context_options;
 
 #define RLO_CONTEXT_OPTIONS_INIT \
-  { sizeof(rlo_context_options), NULL, NULL, 0, NULL, 0, NULL }
+  { sizeof(rlo_context_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL }
 
 /**
  * Creates a context on the caller's OpenCL context and one of its devices, or a

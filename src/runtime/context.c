@@ -204,8 +204,7 @@ rlo_status rlo_context_create(cl_context context, cl_device_id device,
     int64_t memory_bytes = made->device_info.global_memory_bytes;
     made->memory_budget_bytes = memory_bytes - memory_bytes / 4;
   }
-  RLO_TRY_GOTO(rlo__disk_cache_create(read.cache_dir, read.shared_cache_dirs,
-                                      read.cache_limit_bytes, geteuid(), &made->log, &made->disk));
+  RLO_TRY_GOTO(rlo__disk_cache_create(&read, geteuid(), &made->log, &made->disk));
   RLO_TRY_GOTO(rlo__worker_create(&made->worker));
   const rlo__program_builder builder = {
       .context = context, .device = device, .log = &made->log, .disk = made->disk};

@@ -98,6 +98,10 @@ struct rlo__disk_cache {
   /** Each with its NUL; an empty one ends the list. */
   char *shared;
   int64_t limit_bytes;
+  /** The caller's; NULL: none. */
+  rlo_program_load_fn load_program;
+  rlo_program_store_fn store_program;
+  void *program_payload;
   uid_t owner;
   const rlo__log_sink *log;
   /** An unusable directory is logged once. */
@@ -166,18 +170,22 @@ static rlo_status choose_shared(const char *path, const char *shared, char **out
   return rlo__str_take(&list, out_shared);
 }
 
-rlo_status rlo__disk_cache_create(const char *path, const char *shared, int64_t limit_bytes,
-                                  uid_t owner, const rlo__log_sink *log,
-                                  rlo__disk_cache **out_cache) {
+rlo_status rlo__disk_cache_create(const rlo_context_options *options, uid_t owner,
+                                  const rlo__log_sink *log, rlo__disk_cache **out_cache) {
   *out_cache = NULL;
   rlo__disk_cache *cache = rlo__alloc(sizeof *cache);
   if (cache == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *cache = (rlo__disk_cache){.limit_bytes = limit_bytes, .owner = owner, .log = log};
-  rlo_status status = choose_path(path, &cache->path);
+  *cache = (rlo__disk_cache){.limit_bytes = options->cache_limit_bytes,
+                             .load_program = options->load_program,
+                             .store_program = options->store_program,
+                             .program_payload = options->program_payload,
+                             .owner = owner,
+                             .log = log};
+  rlo_status status = choose_path(options->cache_dir, &cache->path);
   if (status == RLO_OK) {
-    status = choose_shared(path, shared, &cache->shared);
+    status = choose_shared(options->cache_dir, options->shared_cache_dirs, &cache->shared);
   }
   if (status != RLO_OK) {
     rlo__disk_cache_destroy(cache);
@@ -196,7 +204,8 @@ void rlo__disk_cache_destroy(rlo__disk_cache *cache) {
 }
 
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache) {
-  return cache != NULL && (cache->path != NULL || cache->shared[0] != '\0');
+  return cache != NULL && (cache->path != NULL || cache->shared[0] != '\0' ||
+                           cache->load_program != NULL || cache->store_program != NULL);
 }
 
 void rlo__disk_cache_get_stats(const rlo__disk_cache *cache, rlo_context_stats *stats) {
@@ -228,41 +237,70 @@ static bool open_directory(rlo__disk_cache *cache, bool creates, rlo__directory 
 
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
   rlo__directory directory;
-  bool is_usable = rlo__disk_cache_is_on(cache) && open_directory(cache, true, &directory);
-  if (is_usable) {
+  if (!rlo__disk_cache_is_on(cache)) {
+    return false;
+  }
+  const bool has_directory = open_directory(cache, true, &directory);
+  if (has_directory) {
     rlo__directory_close(&directory);
   }
-  return is_usable;
+  return has_directory || cache->store_program != NULL;
 }
 
 /* ------------------------------------------------------------------ reading */
 
+static void refuse_entry(rlo__disk_cache *cache, const rlo__cache_key *key, const char *place,
+                         const char *why) {
+  count(&cache->num_rejects);
+  rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of %s is not used: %s", key->name, place, why);
+}
+
 static void remove_entry(rlo__disk_cache *cache, const rlo__directory *directory,
                          const rlo__cache_key *key, const char *why) {
-  count(&cache->num_rejects);
-  rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of the disk cache is not used: %s", key->name,
-           why);
+  refuse_entry(cache, key, "the disk cache", why);
   if (rlo__directory_remove(directory, key->name) != RLO_OK) {
     rlo__log(cache->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
   }
 }
 
-static rlo_status read_entry(const rlo__directory *directory, const rlo__cache_key *key,
+/** Keeps the data of an entry with its payload, or frees it. */
+static rlo_status take_entry(const rlo__cache_key *key, char *data, size_t bytes,
                              rlo__disk_cache_found *out_found) {
-  char *data = NULL;
-  size_t bytes = 0;
-  rlo_status status =
-      rlo__directory_read(directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
-  if (status == RLO_OK) {
-    status = rlo__cache_entry_decode(key, (const uint8_t *)data, bytes, &out_found->payload,
-                                     &out_found->payload_bytes);
-  }
+  rlo_status status = rlo__cache_entry_decode(key, (const uint8_t *)data, bytes,
+                                              &out_found->payload, &out_found->payload_bytes);
   if (status != RLO_OK) {
     rlo__free(data);
     return status;
   }
   out_found->data = (uint8_t *)data;
   return RLO_OK;
+}
+
+static rlo_status read_entry(const rlo__directory *directory, const rlo__cache_key *key,
+                             rlo__disk_cache_found *out_found) {
+  char *data = NULL;
+  size_t bytes = 0;
+  RLO_TRY(
+      rlo__directory_read(directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes));
+  return take_entry(key, data, bytes, out_found);
+}
+
+/** Looks among those that the caller keeps. */
+static bool load_kept(rlo__disk_cache *cache, const rlo__cache_key *key,
+                      rlo__disk_cache_found *out_found) {
+  void *payload = cache->program_payload;
+  const size_t bytes =
+      cache->load_program != NULL ? cache->load_program(payload, key->name, NULL, 0) : 0;
+  char *data = bytes > 0 ? rlo__alloc(bytes) : NULL;
+  if (data == NULL) {
+    return false;
+  }
+  const size_t again = cache->load_program(payload, key->name, data, bytes);
+  const rlo_status status = take_entry(key, data, rlo__min_size(bytes, again), out_found);
+  if (status != RLO_OK) {
+    refuse_entry(cache, key, "load_program", rlo_error_last()->message);
+  }
+  return status == RLO_OK;
 }
 
 static bool load_own(rlo__disk_cache *cache, const rlo__cache_key *key,
@@ -306,9 +344,7 @@ static bool load_shared(rlo__disk_cache *cache, const rlo__cache_key *key,
     status = read_entry(&directory, key, out_found);
     rlo__directory_close(&directory);
     if (status != RLO_OK && status != RLO_NOT_FOUND) {
-      count(&cache->num_rejects);
-      rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of %s is not used: %s", key->name, path,
-               rlo_error_last()->message);
+      refuse_entry(cache, key, path, rlo_error_last()->message);
     }
   }
   return status == RLO_OK;
@@ -318,7 +354,8 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache, const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found) {
   *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
   const int_fast64_t rejects = atomic_load(&cache->num_rejects);
-  const bool is_found = load_own(cache, key, out_found) || load_shared(cache, key, out_found);
+  const bool is_found = load_kept(cache, key, out_found) || load_own(cache, key, out_found) ||
+                        load_shared(cache, key, out_found);
   if (is_found) {
     count(&cache->num_hits);
   } else if (atomic_load(&cache->num_rejects) == rejects) {
@@ -332,6 +369,8 @@ void rlo__disk_cache_reject(rlo__disk_cache *cache, const rlo__cache_key *key, c
   if (open_directory(cache, false, &directory)) {
     remove_entry(cache, &directory, key, why);
     rlo__directory_close(&directory);
+  } else {
+    refuse_entry(cache, key, "another cache", why);
   }
 }
 
@@ -403,19 +442,20 @@ void rlo__disk_cache_store(rlo__disk_cache *cache, const rlo__cache_key *key, co
                            size_t payload_bytes) {
   rlo__directory directory;
   rlo__str entry;
-  if (!open_directory(cache, true, &directory)) {
-    return;
-  }
   rlo_status status = rlo__cache_entry_encode(key, payload, payload_bytes, &entry);
-  if (status == RLO_OK) {
+  if (status == RLO_OK && cache->store_program != NULL) {
+    cache->store_program(cache->program_payload, key->name, rlo__str_text(&entry), entry.length);
+    count(&cache->num_writes);
+  }
+  if (status == RLO_OK && open_directory(cache, true, &directory)) {
     status = store(cache, &directory, key, &entry);
+    rlo__directory_close(&directory);
   }
   if (status != RLO_OK) {
     rlo__log(cache->log, RLO__LOG_WARNING, "entry %s of the disk cache is not written: %s",
              key->name, rlo_error_last()->message);
   }
   rlo__str_deinit(&entry);
-  rlo__directory_close(&directory);
 }
 
 /* ------------------------------------------- what a user sees and deletes */

@@ -85,28 +85,24 @@ RLO_NODISCARD rlo_status rlo__cache_entry_decode(const rlo__cache_key *key, cons
 RLO_NODISCARD rlo_status rlo__disk_cache_default_path(char **out_path);
 
 /**
- * @param path         copied. NULL: the default path; "", or no default path:
- *                     the cache is off.
- * @param shared       rlo_context_options.shared_cache_dirs.
- * @param limit_bytes  limit of all entries together; > 0.
- * @param owner        required owner of the directory: geteuid() except in
- *                     tests.
- * @param log          borrowed, must outlive the cache; may be NULL.
+ * @param options  of a context: where programs are; paths are copied, and the limit
+ *                 is > 0.
+ * @param owner    required owner of the directory: geteuid() except in tests.
+ * @param log      borrowed, must outlive the cache; may be NULL.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__disk_cache_create(const char *path, const char *shared,
-                                                int64_t limit_bytes, uid_t owner,
+RLO_NODISCARD rlo_status rlo__disk_cache_create(const rlo_context_options *options, uid_t owner,
                                                 const rlo__log_sink *log,
                                                 rlo__disk_cache **out_cache);
 
 /** NULL is legal. */
 void rlo__disk_cache_destroy(rlo__disk_cache *cache);
 
-/** Returns whether the cache has a directory, its own or a shared one, which may still
- *  turn out to be unusable. False for NULL. */
+/** Returns whether the cache has functions of the caller or a directory, its own or a
+ *  shared one, which may still turn out to be unusable. False for NULL. */
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache);
 
-/** Returns whether the cache has a usable directory; creates it if necessary.
+/** Returns whether the cache takes entries; creates its directory if necessary.
  *  Call this before producing an entry that is expensive. Threads: safe. */
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache);
 
@@ -118,13 +114,13 @@ typedef struct rlo__disk_cache_found {
   uint8_t *data;
 } rlo__disk_cache_found;
 
-/** Looks for an entry, in the own directory first. Returns true with *out_found; deletes a
- *  damaged entry of the own directory.
+/** Looks for an entry: by the caller's function, in the own directory, in shared ones.
+ *  Returns true with *out_found; deletes a damaged entry of the own directory.
  *  Threads: safe, as for all functions below. */
 bool rlo__disk_cache_load(rlo__disk_cache *cache, const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found);
 
-/** Deletes an entry that the driver rejected. Logs `why`. */
+/** Deletes an entry of the own directory that the driver rejected. Logs `why`. */
 void rlo__disk_cache_reject(rlo__disk_cache *cache, const rlo__cache_key *key, const char *why);
 
 /** Writes an entry. Deletes the entries unused for longest until it fits. */

@@ -100,6 +100,7 @@ static bool run_relayout(rlo_context *context, const char *dst_text, bool is_pre
 static const char stats_format[] = "stats %lld %lld %lld %lld %lld\n";
 static const char copy_text[] = "f32[48,64]";
 static const char transpose_text[] = "f32[48,64]{0,1}";
+static const char tile_text[] = "f32[48,64]{0,1:T(4,8)}";
 static const char pad_text[] = "f32[48,64]{1,0:pad(48,80)fill(zero)}";
 
 /** Runs a prepared relayout in a context of its own, and prints its counters:
@@ -362,6 +363,120 @@ RLO_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for) {
   ck_assert_int_eq(run_once(transpose_text).disk_hits, programs);
   entry_list_deinit(&transposes);
   rlo__free(copy_data);
+}
+
+/* ------------------------------------------------ programs that the caller keeps */
+
+enum { MOST_KEPT = 8 };
+
+static struct {
+  char name[RLO__DISK_CACHE_NAME_CHARS + 1];
+  uint8_t *data;
+  size_t bytes;
+} kept[MOST_KEPT];
+
+static size_t num_kept;
+
+static size_t find_kept(const char *name) {
+  size_t at = 0;
+  while (at < num_kept && strcmp(kept[at].name, name) != 0) {
+    ++at;
+  }
+  return at;
+}
+
+static size_t load_kept(void *payload, const char *name, void *out_data, size_t capacity) {
+  ck_assert_ptr_eq(payload, kept);
+  const size_t at = find_kept(name);
+  if (at == num_kept) {
+    return 0;
+  }
+  memcpy(out_data, kept[at].data, capacity < kept[at].bytes ? capacity : kept[at].bytes);
+  return kept[at].bytes;
+}
+
+static void store_kept(void *payload, const char *name, const void *data, size_t bytes) {
+  ck_assert_ptr_eq(payload, kept);
+  const size_t at = find_kept(name);
+  ck_assert_uint_lt(at, MOST_KEPT);
+  if (at == num_kept) {
+    snprintf(kept[num_kept++].name, sizeof kept[at].name, "%s", name);
+  }
+  kept[at].data = realloc(kept[at].data, bytes);
+  memcpy(kept[at].data, data, bytes);
+  kept[at].bytes = bytes;
+}
+
+/** Of what no other test here builds: PoCL is asked for a binary once in a process. */
+static rlo_context_stats run_with_kept(void) {
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  rlo_context *context = NULL;
+  options.cache_dir = "";
+  options.load_program = load_kept;
+  options.store_program = store_kept;
+  options.program_payload = kept;
+  expect_ok(rlo_context_create_default(-1, &options, &context));
+  ck_assert(run_relayout(context, tile_text, true));
+  const rlo_context_stats stats = test_context_stats(context);
+  rlo_context_release(context);
+  return stats;
+}
+
+/** Four kinds of fault: changed, cut, of another version, under another name. */
+static void spoil(size_t e, int32_t fault) {
+  if (fault == 0) {
+    kept[e].data[kept[e].bytes / 2] ^= 0x10;
+  } else if (fault == 1) {
+    kept[e].bytes /= 2;
+  } else if (fault == 2) {
+    static const char other[] = "relayout 0.0.9\0source\0options\0name";
+    const rlo__cache_key key = {.text = (char *)(uintptr_t)other, .bytes = sizeof other};
+    rlo__str made;
+    expect_ok(rlo__cache_entry_encode(&key, kept[e].data, kept[e].bytes, &made));
+    store_kept(kept, kept[e].name, rlo__str_text(&made), made.length);
+    rlo__str_deinit(&made);
+  } else {
+    memset(kept[e].name, '0', 4);
+  }
+}
+
+RLO_TEST(test_program_disk__uses_what_the_caller_keeps) {
+  rlo_context_stats stats = run_with_kept();
+  const int64_t programs = stats.programs_built;
+  ck_assert_int_ge(programs, 1);
+  ck_assert_int_eq(stats.disk_misses, programs);
+  ck_assert_int_eq(stats.disk_writes, programs);
+  ck_assert_uint_eq(num_kept, (size_t)programs);
+  stats = run_with_kept();
+  ck_assert_int_eq(stats.programs_built, 0);
+  ck_assert_int_eq(stats.disk_hits, programs);
+  uint8_t *good[MOST_KEPT];
+  size_t good_bytes[MOST_KEPT];
+  char names[MOST_KEPT][RLO__DISK_CACHE_NAME_CHARS + 1];
+  for (size_t e = 0; e < (size_t)programs; ++e) {
+    good_bytes[e] = kept[e].bytes;
+    good[e] = malloc(kept[e].bytes);
+    memcpy(good[e], kept[e].data, kept[e].bytes);
+    memcpy(names[e], kept[e].name, sizeof names[e]);
+  }
+  for (int32_t fault = 0; fault < 4; ++fault) {
+    for (size_t e = 0; e < (size_t)programs; ++e) {
+      spoil(e, fault);
+    }
+    stats = run_with_kept();
+    ck_assert_int_eq(stats.programs_built, programs);
+    ck_assert_int_eq(stats.disk_hits, 0);
+    ck_assert_int_eq(stats.disk_rejects, fault < 3 ? programs : 0);
+    ck_assert_int_eq(stats.disk_misses, fault < 3 ? 0 : programs);
+    num_kept = 0;
+    for (size_t e = 0; e < (size_t)programs; ++e) {
+      store_kept(kept, names[e], good[e], good_bytes[e]);
+    }
+  }
+  ck_assert_int_eq(run_with_kept().disk_hits, programs);
+  for (size_t e = 0; e < (size_t)programs; ++e) {
+    free(good[e]);
+  }
 }
 
 /* --------------------------------------------------------- racing processes */

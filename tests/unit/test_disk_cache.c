@@ -36,10 +36,20 @@ static void write_down(void *payload, int32_t level, const char *line) {
 
 static const rlo__log_sink sink = {write_down, NULL, RLO__LOG_DEBUG};
 
+static rlo__disk_cache *create(const char *path, const char *shared, int64_t limit_bytes,
+                               uid_t owner) {
+  rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
+  rlo__disk_cache *made = NULL;
+  options.cache_dir = path;
+  options.shared_cache_dirs = shared;
+  options.cache_limit_bytes = limit_bytes;
+  expect_ok(rlo__disk_cache_create(&options, owner, &sink, &made));
+  return made;
+}
+
 static void open_cache(int64_t limit_bytes) {
   rlo__disk_cache_destroy(cache);
-  cache = NULL;
-  expect_ok(rlo__disk_cache_create(folder_path, "", limit_bytes, geteuid(), &sink, &cache));
+  cache = create(folder_path, "", limit_bytes, geteuid());
 }
 
 static int64_t allocations_before;
@@ -148,8 +158,7 @@ RLO_TEST(test_disk_cache__keeps_what_it_is_given) {
 
 RLO_TEST(test_disk_cache__is_off_without_a_folder) {
   rlo__disk_cache_destroy(cache);
-  cache = NULL;
-  expect_ok(rlo__disk_cache_create("", NULL, LIMIT, geteuid(), &sink, &cache));
+  cache = create("", NULL, LIMIT, geteuid());
   ck_assert(!rlo__disk_cache_is_on(cache));
   store_word("one", 100);
   ck_assert(!has_word("one"));
@@ -174,8 +183,7 @@ RLO_TEST(test_disk_cache__is_in_the_home_by_default) {
   }
   /* .cache is made as well. */
   rlo__disk_cache_destroy(cache);
-  cache = NULL;
-  expect_ok(rlo__disk_cache_create(NULL, NULL, LIMIT, geteuid(), &sink, &cache));
+  cache = create(NULL, NULL, LIMIT, geteuid());
   store_word("one", 100);
   ck_assert(has_word("one"));
   ck_assert_uint_eq(mode_of(expected), 0700);
@@ -289,7 +297,7 @@ RLO_TEST(test_disk_cache__uses_no_folder_that_others_can_write_to) {
 RLO_TEST(test_disk_cache__uses_no_folder_of_somebody_else) {
   store_word("one", 10);
   rlo__disk_cache_destroy(cache);
-  expect_ok(rlo__disk_cache_create(folder_path, "", LIMIT, geteuid() + 1, &sink, &cache));
+  cache = create(folder_path, "", LIMIT, geteuid() + 1);
   check_refusal("belongs to user");
   if (geteuid() == 0) {
     ck_assert_int_eq(chown(folder_path, 12345, 12345), 0);
@@ -322,8 +330,7 @@ RLO_TEST(test_disk_cache__uses_no_link_and_no_file_for_a_folder) {
 /* Opens a cache of an own folder that is empty, beside those of others. */
 static void open_shared(const char *own, const char *shared) {
   rlo__disk_cache_destroy(cache);
-  cache = NULL;
-  expect_ok(rlo__disk_cache_create(own, shared, LIMIT, geteuid(), &sink, &cache));
+  cache = create(own, shared, LIMIT, geteuid());
 }
 
 RLO_TEST(test_disk_cache__reads_what_came_with_a_package) {
@@ -412,7 +419,7 @@ RLO_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld", (long)getpid());
     rlo__disk_cache_destroy(cache);
-    expect_ok(rlo__disk_cache_create(path, "", LIMIT, geteuid(), &sink, &cache));
+    cache = create(path, "", LIMIT, geteuid());
   } else {
     ck_assert_int_eq(mkdir(folder_path, 0500), 0);
   }
