@@ -3,7 +3,7 @@
  * The kernel of a batch: each group finds its item by the number that it has in the
  * launch, and the arguments of the item's own launch in a table. The file that includes
  * this one last defines rlo_item: its kernel as a function, whose first two arguments say
- * which group of the item to run.
+ * which group of the item to run, of how many.
  *
  * Arguments:
  *
@@ -11,17 +11,15 @@
  *   1  ulong src_offset_bytes      is added to those of the items
  *   2  __global uchar *dst         likewise
  *   3  ulong dst_offset_bytes
- *   4  __global const uchar *tables, which has in this order
- *        records: the item's number of groups, then its arguments that are
- *                 constants, longs; items of equal problems share one
- *        items:   where in src and in dst it begins, in bytes; its record, in
- *                 longs from `tables` on; the number of its first group
- *        for each group of the launch its item, a uint
- *   5  long items_at, in bytes from `tables` on
- *   6  long groups_at, likewise
+ *   4  __global const uchar *tables, which has longs:
+ *        of each item where it begins in src and in dst, in bytes; its record; the
+ *                 number of its first group
+ *        records: an item's number of groups, then the numbers of its launch
+ *        of each group of a launch the number of its item
+ *   5  long groups_at              where those of this launch begin
  *
- * RLO_ITEM_ARGUMENTS are the arguments of rlo_item: of src, dst, and the
- * macros below with a place in the record.
+ * RLO_ITEM_ARGUMENTS are the arguments of rlo_item behind those two: src, dst, and the
+ * macros below, with a place among the numbers.
  */
 #ifndef RLO_BATCH_CL
 #define RLO_BATCH_CL
@@ -30,11 +28,11 @@
 
 #define RLO_ITEM_SRC  src_offset_bytes + item.x
 #define RLO_ITEM_DST  dst_offset_bytes + item.y
-#define RLO_INT(k)    (int)record[k]
-#define RLO_LONG(k)   record[k]
-#define RLO_INT16(k)  *(__global const int16 *)(record + k)
-#define RLO_LONG8(k)  *(__global const long8 *)(record + k)
-#define RLO_LONG16(k) *(__global const long16 *)(record + k)
+#define RLO_INT(k)    (int)numbers[k]
+#define RLO_LONG(k)   numbers[k]
+#define RLO_INT16(k)  convert_int16(vload16(0, numbers + k))
+#define RLO_LONG8(k)  vload8(0, numbers + k)
+#define RLO_LONG16(k) vload16(0, numbers + k)
 
 #ifndef RLO_ITEM_ARGUMENTS
 #define RLO_ITEM_ARGUMENTS src, RLO_ITEM_SRC, dst, RLO_ITEM_DST
@@ -46,7 +44,6 @@ __kernel __attribute__((reqd_work_group_size(RLO_BATCH, 1, 1))) void RLO_KERNEL(
     __global uchar *restrict dst,
     ulong dst_offset_bytes,
     __global const uchar *restrict tables,
-    long items_at,
     long groups_at) {
 #ifdef RLO_SHARED_SIDES
   __local rlo_side sides[RLO_SHARED_SIDES] __attribute__((aligned(16)));
@@ -54,11 +51,11 @@ __kernel __attribute__((reqd_work_group_size(RLO_BATCH, 1, 1))) void RLO_KERNEL(
 #else
 #define RLO_SHARED
 #endif
+  __global const long *longs = (__global const long *)tables;
   const uint group = (uint)get_group_id(0);
-  const uint number = ((__global const uint *)(tables + groups_at))[group];
-  const ulong4 item = ((__global const ulong4 *)(tables + items_at))[number];
-  __global const long *record = (__global const long *)tables + item.z;
-  rlo_item(group - (uint)item.w, (uint)record[0], RLO_SHARED RLO_ITEM_ARGUMENTS);
+  const ulong4 item = ((__global const ulong4 *)tables)[longs[groups_at + group]];
+  __global const long *numbers = longs + item.z + 1;
+  rlo_item(group - (uint)item.w, (uint)numbers[-1], RLO_SHARED RLO_ITEM_ARGUMENTS);
 }
 
 #endif

@@ -60,6 +60,9 @@ RLO_OF_FLOAT(double16)
 #endif
 
 uchar8 RLO_LOADING vload8(size_t, __global const uchar *);
+long8 RLO_LOADING vload8(size_t, __global const long *);
+long16 RLO_LOADING vload16(size_t, __global const long *);
+int16 RLO_PURE convert_int16(long16);
 void __attribute__((overloadable)) vstore8(uchar8, size_t, __global uchar *);
 
 #endif

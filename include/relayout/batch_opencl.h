@@ -14,7 +14,7 @@ typedef struct rlo_batch rlo_batch;
 
 /**
  * Plans and builds a batch, and gives the device tables of its items: 32 bytes for each,
- * 4 for each group of work-items, beside the memory budget.
+ * 8 for each group of work-items, beside the memory budget.
  *
  * There is one launch for each program and pair of memories: give tensors that have a
  * buffer in common one memory and offsets. Problems of one family that differ in extents
@@ -39,9 +39,6 @@ RLO_API RLO_NODISCARD rlo_status rlo_batch_create(rlo_context *context, const rl
 
 /** Releases a batch, whose work may be in flight; NULL is legal. */
 RLO_API void rlo_batch_release(rlo_batch *batch);
-
-/** The kernels that an enqueue runs. 0 for NULL, and where no item has points. */
-RLO_API int64_t rlo_batch_num_launches(const rlo_batch *batch);
 
 /** A memory of a batch: a buffer, or a pointer as in rlo_operands, and where it begins. */
 typedef struct rlo_batch_memory {

@@ -19,7 +19,7 @@
 #define LARGE_BUFFER_OPTION " -cl-intel-greater-than-4GB-buffer-required"
 
 /** What cl/batch.cl calls an argument of an item. */
-static void append_item_arguments(rlo__str *out, const int64_t *pairs, int32_t count) {
+static void append_item_arguments(rlo__str *out, const int64_t *places, int32_t count) {
   static const char *const names[] = {
       [RLO__ARGUMENT_SRC] = "src",         [RLO__ARGUMENT_SRC_OFFSET] = "RLO_ITEM_SRC",
       [RLO__ARGUMENT_DST] = "dst",         [RLO__ARGUMENT_DST_OFFSET] = "RLO_ITEM_DST",
@@ -27,9 +27,10 @@ static void append_item_arguments(rlo__str *out, const int64_t *pairs, int32_t c
       [RLO__ARGUMENT_INT16] = "RLO_INT16", [RLO__ARGUMENT_LONG16] = "RLO_LONG16",
       [RLO__ARGUMENT_LONG8] = "RLO_LONG8"};
   for (int32_t k = 0; k < count; k += 2) {
-    rlo__str_printf(out, "%s%s", k == 0 ? "" : ",", names[pairs[k]]);
-    if (pairs[k + 1] > 0) {
-      rlo__str_printf(out, "(%" PRId64 ")", pairs[k + 1]);
+    const rlo__argument_kind kind = (rlo__argument_kind)places[k];
+    rlo__str_printf(out, "%s%s", k == 0 ? "" : ",", names[kind]);
+    if (rlo__argument_lanes(kind) > 0) {
+      rlo__str_printf(out, "(%" PRId64 ")", places[k + 1]);
     }
   }
 }

@@ -6,47 +6,25 @@
 
 /**
  * The launch of a batch: the kernel of its items' launches, compiled by the same
- * constants, whose groups read the arguments of their items from tables
- * (cl/batch.cl). Items share it if their launches have the same file and constants.
+ * constants, whose groups read the arguments of their items from tables (cl/batch.cl).
+ * Items share it if their launches have the same file and constants, and their arguments
+ * at the same places among the numbers.
  */
 
+/** The constants that it adds: the work-items of a group; and of each argument of an
+ *  item its kind and its place, of which codegen makes the arguments of a call. */
 #define RLO__BATCH          "RLO_BATCH"
 #define RLO__ITEM_ARGUMENTS "RLO_ITEM_ARGUMENTS"
-
-enum {
-  /** Longs that the length of a record is a multiple of, so that vectors in it are
-   *  aligned. */
-  RLO__BATCH_RECORD_LONGS = 16
-};
-
-/** An item in the tables. */
-typedef struct rlo__batch_row {
-  /** Bytes from those of the memories on. */
-  int64_t src_offset_bytes, dst_offset_bytes;
-  /** Its record, in longs from the tables on, and its first group. */
-  int64_t record_at, first_group;
-} rlo__batch_row;
-
-/** Where the tables of a launch begin, in bytes, and what it runs. */
-typedef struct rlo__batch_tables {
-  int64_t items_at, groups_at;
-  int64_t num_groups;
-} rlo__batch_tables;
 
 /**
  * Writes the launch of a batch. It takes the source, the destination, and the tables as
  * its indices.
- * @param item   the launch of one of its items.
- * @param batch  initialized.
+ * @param item       the launch of one of its items.
+ * @param groups_at  where in the tables its groups begin, in longs.
+ * @param batch      initialized.
  * @return as rlo__launch_argument.
  */
-RLO_NODISCARD rlo_status rlo__batch_launch(const rlo__launch *item, const rlo__batch_tables *tables,
-                                           rlo__launch *batch);
-
-/** Longs of the record of an item's launch. */
-int64_t rlo__batch_record_longs(const rlo__launch *item);
-
-/** Writes the record. @param out_record  zeros. */
-void rlo__batch_record_write(const rlo__launch *item, int64_t *out_record);
+RLO_NODISCARD rlo_status rlo__batch_launch(const rlo__launch *item, int64_t groups_at,
+                                           int64_t num_groups, rlo__launch *batch);
 
 #endif

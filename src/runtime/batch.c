@@ -17,19 +17,17 @@
 typedef struct launch {
   /** A reference. */
   rlo__planned *planned;
-  int32_t src, dst;
-  /** Of an item that runs alone; else 0. */
-  int64_t src_offset_bytes, dst_offset_bytes;
+  /** The memories; and, of an item that runs alone, its offsets: else 0. */
+  rlo_batch_item at;
 } launch;
 
 struct rlo_batch {
   /** A reference. */
   rlo_context *context;
-  /** NULL if every launch is of one item. */
+  /** NULL if each launch is of an item alone. */
   cl_mem tables;
   int32_t num_memories;
-  /** What the items need of each memory: `element_bytes` is its alignment. 0 bytes where
-   *  none names it. */
+  /** What the items need of each memory: `element_bytes` is its alignment. */
   rlo__operand_need *needs;
   launch *launches;
   size_t num_launches, launch_capacity;
@@ -38,63 +36,45 @@ struct rlo_batch {
 /** An item that has points. */
 typedef struct entry {
   const rlo_batch_item *item;
-  /** Of the item's plan. */
+  /** A reference. */
   rlo__planned *planned;
-  /** Hash of the batch's program; 0 for an item that runs alone. */
-  uint64_t program;
-  /** Place of its record among the records. */
-  int64_t record_at;
+  /** What a launch has in common: the hash of its program, or 0 for an item that runs
+   *  alone; the memories. */
+  uint64_t key[3];
+  /** Its record, in longs from the tables on. */
+  size_t record_at;
 } entry;
+
+enum { ROW_LONGS = 4 };
 
 /** A batch in the making. */
 typedef struct builder {
   rlo_batch *batch;
-  /** One for each problem. */
-  rlo_plan **plans;
-  size_t num_plans, plan_capacity;
+  /** In the order of their problems, then in that of the launches. */
   entry *entries;
   size_t num_entries;
-  int64_t *records;
+  /** The tables of cl/batch.cl: a row for each item, records, groups. */
+  int64_t *longs;
   size_t num_longs, long_capacity;
-  /** A row for each entry, and the entry of each group, launch after launch. */
-  rlo__batch_row *rows;
-  uint32_t *groups;
-  size_t num_groups, group_capacity;
   /** Working memory. */
   rlo__launch launch;
 } builder;
 
-/* ------------------------------------------------------------------ planning */
+/* ------------------------------------------------------------------- planning */
 
-static int compare(uint64_t a, uint64_t b) {
-  return (a > b) - (a < b);
-}
-
-/** By problem, then in the caller's order. */
-static int compare_problems(const void *a, const void *b) {
-  const rlo_batch_item *x = ((const entry *)a)->item;
-  const rlo_batch_item *y = ((const entry *)b)->item;
-  const int order = compare((uintptr_t)x->problem, (uintptr_t)y->problem);
-  return order != 0 ? order : compare((uintptr_t)x, (uintptr_t)y);
-}
-
-static int compare_planned(const void *a, const void *b) {
-  return compare(((const entry *)a)->planned->id, ((const entry *)b)->planned->id);
-}
-
-/** By launch, then in the caller's order. */
-static int compare_launches(const void *a, const void *b) {
-  const entry *x = a;
-  const entry *y = b;
-  const int orders[] = {compare(x->program, y->program),
-                        compare((uint64_t)x->item->src, (uint64_t)y->item->src),
-                        compare((uint64_t)x->item->dst, (uint64_t)y->item->dst),
-                        compare((uintptr_t)x->item, (uintptr_t)y->item)};
-  int order = 0;
-  for (size_t n = 0; order == 0 && n < sizeof orders / sizeof orders[0]; ++n) {
-    order = orders[n];
+/** Notes what an item needs of one of its memories. */
+static rlo_status add_need(const rlo__operand_need *own, int64_t offset_bytes,
+                           int64_t alignment_bytes, rlo__operand_need *all) {
+  if (offset_bytes % own->element_bytes != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "an offset of %lld bytes is not a multiple of the element's %lld",
+                    (long long)offset_bytes, (long long)own->element_bytes);
   }
-  return order;
+  all->is_updated |= own->is_updated || own->side == RLO__OPERAND_SRC;
+  all->side = rlo__operand_is_written(all->side) ? all->side : own->side;
+  all->bytes = rlo__max(all->bytes, offset_bytes + own->bytes);
+  all->element_bytes = rlo__max(all->element_bytes, alignment_bytes);
+  return RLO_OK;
 }
 
 /** The alignment of what begins at an offset in memory that is aligned as whole buffers. */
@@ -103,253 +83,230 @@ static int64_t alignment_at(const rlo_context *context, int64_t offset_bytes) {
   return known & -known;
 }
 
-/** Notes what an item needs of one of its memories. */
-static rlo_status need(const rlo__operand_need *own, int32_t memory, int64_t offset_bytes,
-                       rlo_batch *batch) {
-  rlo__operand_need *all = &batch->needs[memory];
-  if (offset_bytes % own->element_bytes != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "an offset of %lld bytes is not a multiple of the element's %lld",
-                    (long long)offset_bytes, (long long)own->element_bytes);
-  }
-  if (own->bytes == 0) {
-    return RLO_OK;
-  }
-  const bool was_used = all->bytes > 0;
-  const bool was_written = was_used && all->side == RLO__OPERAND_DST;
-  const bool is_written = own->side == RLO__OPERAND_DST;
-  all->is_updated |= own->is_updated || (was_used && was_written != is_written);
-  all->side = is_written || was_written ? RLO__OPERAND_DST : RLO__OPERAND_SRC;
-  all->bytes = rlo__max(all->bytes, offset_bytes + own->bytes);
-  return RLO_OK;
-}
-
-/** Chooses the launch of an item, if it has points. */
-static rlo_status choose(rlo_plan *plan, const rlo_batch_item *item, builder *b) {
-  rlo_batch *batch = b->batch;
-  RLO_TRY(need(&plan->operands[0], item->src, item->src_offset_bytes, batch));
-  RLO_TRY(need(&plan->operands[1], item->dst, item->dst_offset_bytes, batch));
-  if (plan->num_steps == 0) {
-    return RLO_OK;
-  }
-  entry *made = &b->entries[b->num_entries];
-  *made = (entry){.item = item};
-  RLO_TRY(
-      rlo__plan_step_choose(&plan->steps[0], alignment_at(batch->context, item->src_offset_bytes),
-                            alignment_at(batch->context, item->dst_offset_bytes), &made->planned));
-  const rlo__planned_terms *terms = &made->planned->terms;
-  int64_t *src = &batch->needs[item->src].element_bytes;
-  int64_t *dst = &batch->needs[item->dst].element_bytes;
-  *src = rlo__max(*src, terms->src_alignment_bytes);
-  *dst = rlo__max(*dst, terms->dst_alignment_bytes);
-  ++b->num_entries;
-  return RLO_OK;
-}
-
-static rlo_status add_plan(const rlo_problem *problem, const rlo_plan_options *options,
-                           builder *b) {
-  RLO_TRY(rlo__array_reserve(&b->plans, sizeof *b->plans, b->num_plans + 1, &b->plan_capacity));
-  RLO_TRY(rlo_plan_create(b->batch->context, problem, options, &b->plans[b->num_plans]));
-  ++b->num_plans;
-  return RLO_OK;
-}
-
-/** Plans all items. */
-static rlo_status plan_items(const rlo_batch_item *items, int32_t count,
-                             const rlo_plan_options *options, builder *b) {
-  const size_t all = (size_t)count;
-  b->entries = rlo__alloc_array(all, sizeof *b->entries);
-  if (b->entries == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (size_t n = 0; n < all; ++n) {
-    b->entries[n].item = &items[n];
-  }
-  qsort(b->entries, all, sizeof *b->entries, compare_problems);
-  const rlo_problem *problem = NULL;
-  for (size_t n = 0; n < all; ++n) {
-    const rlo_batch_item *item = b->entries[n].item;
-    rlo_status status = RLO_OK;
-    if (item->problem != problem) {
-      problem = item->problem;
-      status = add_plan(problem, options, b);
-    }
-    if (status == RLO_OK) {
-      status = choose(b->plans[b->num_plans - 1], item, b);
-    }
-    RLO_TRY(rlo__status_prefix(status, "item %d: ", (int)(item - items)));
-  }
-  return RLO_OK;
-}
-
-/* ------------------------------------------------------------------- tables */
-
-/** Finds the program of a launch in a batch, and adds its record. */
+/** Finds the program that runs an item in a batch, if there is one, and adds the record. */
 static rlo_status add_record(const rlo__launch *item, builder *b, entry *e) {
-  const rlo__batch_tables none = {0, 0, 1};
+  const size_t count = (size_t)item->num_numbers;
   rlo__program_spec spec;
   if (!rlo__codegen_has_batch(item)) {
     return RLO_OK;
   }
-  RLO_TRY(rlo__batch_launch(item, &none, &b->launch));
+  RLO_TRY(rlo__batch_launch(item, 0, 1, &b->launch));
   RLO_TRY(rlo__codegen_program(&b->launch, &spec));
-  e->program = rlo__codegen_hash(&spec) | 1;
+  e->key[0] = rlo__codegen_hash(&spec) | 1;
   rlo__codegen_deinit(&spec);
-  const size_t longs = (size_t)rlo__batch_record_longs(item);
   RLO_TRY(
-      rlo__array_reserve(&b->records, sizeof *b->records, b->num_longs + longs, &b->long_capacity));
-  memset(b->records + b->num_longs, 0, longs * sizeof *b->records);
-  rlo__batch_record_write(item, b->records + b->num_longs);
-  e->record_at = (int64_t)b->num_longs;
-  b->num_longs += longs;
+      rlo__array_reserve(&b->longs, sizeof *b->longs, b->num_longs + 1 + count, &b->long_capacity));
+  e->record_at = b->num_longs;
+  b->longs[b->num_longs] = (int64_t)(item->global_size[0] / item->local_size[0]);
+  memcpy(&b->longs[b->num_longs + 1], item->numbers, count * sizeof *b->longs);
+  b->num_longs += 1 + count;
   return RLO_OK;
 }
 
-/** Adds the records of all items. */
-static rlo_status add_records(builder *b) {
-  qsort(b->entries, b->num_entries, sizeof *b->entries, compare_planned);
-  for (size_t n = 0; n < b->num_entries; ++n) {
-    entry *e = &b->entries[n];
-    if (n > 0 && e->planned == e[-1].planned) {
-      e->program = e[-1].program;
+/** Adds an item, if it has points. */
+static rlo_status add_item(rlo_plan *plan, const rlo_batch_item *item, builder *b) {
+  const rlo_context *context = b->batch->context;
+  entry *e = &b->entries[b->num_entries];
+  int64_t alignments[2] = {1, 1};
+  if (plan->num_steps > 0) {
+    RLO_TRY(rlo__plan_step_choose(&plan->steps[0], alignment_at(context, item->src_offset_bytes),
+                                  alignment_at(context, item->dst_offset_bytes), &e->planned));
+    rlo__memo_entry_retain(&e->planned->entry);
+    *e = (entry){
+        .item = item, .planned = e->planned, .key = {0, (uint64_t)item->src, (uint64_t)item->dst}};
+    ++b->num_entries;
+    const rlo__planned_terms *terms = &e->planned->terms;
+    alignments[0] = terms->src_alignment_bytes;
+    alignments[1] = terms->dst_alignment_bytes;
+    if (b->num_entries > 1 && e[-1].planned == e->planned) {
+      e->key[0] = e[-1].key[0];
       e->record_at = e[-1].record_at;
     } else {
       RLO_TRY(add_record(e->planned->launch, b, e));
     }
   }
-  qsort(b->entries, b->num_entries, sizeof *b->entries, compare_launches);
-  return RLO_OK;
+  rlo__operand_need *needs = b->batch->needs;
+  RLO_TRY(add_need(&plan->operands[0], item->src_offset_bytes, alignments[0], &needs[item->src]));
+  return add_need(&plan->operands[1], item->dst_offset_bytes, alignments[1], &needs[item->dst]);
 }
 
-/* ------------------------------------------------------------------ launches */
-
-static int64_t num_groups(const entry *e) {
-  const rlo__launch *own = e->planned->launch;
-  return (int64_t)(own->global_size[0] / own->local_size[0]);
+/** Plans the items, which come in the order of their problems. */
+static rlo_status add_items(const rlo_batch_item *const *order, const rlo_batch_item *items,
+                            size_t count, const rlo_plan_options *options, builder *b) {
+  rlo_plan *plan = NULL;
+  rlo_status status = RLO_OK;
+  for (size_t n = 0; status == RLO_OK && n < count; ++n) {
+    if (n == 0 || order[n]->problem != order[n - 1]->problem) {
+      rlo_plan_release(plan);
+      status = rlo_plan_create(b->batch->context, order[n]->problem, options, &plan);
+    }
+    if (status == RLO_OK) {
+      status = add_item(plan, order[n], b);
+    }
+    (void)rlo__status_prefix(status, "item %d: ", (int)(order[n] - items));
+  }
+  rlo_plan_release(plan);
+  return status;
 }
 
-/** Adds a launch, and builds it. @param added  its reference is taken over. */
-static rlo_status add_launch(rlo_batch *batch, const launch *added) {
+/* ------------------------------------------------------------------- launches */
+
+/** In some order by launch, then in the caller's. */
+static int compare_entries(const void *a, const void *b) {
+  const entry *x = a;
+  const entry *y = b;
+  const int order = memcmp(x->key, y->key, sizeof x->key);
+  return order != 0 ? order : (x->item > y->item) - (x->item < y->item);
+}
+
+/** Adds a launch, and builds it. @param planned  the reference is taken over. */
+static rlo_status add_launch(rlo_batch *batch, rlo__planned *planned, const rlo_batch_item *at) {
   rlo__planned *ready = NULL;
-  rlo_status status = rlo__planned_build(added->planned, RLO__BUILD_BACKGROUND, &ready);
+  rlo_status status = rlo__planned_build(planned, RLO__BUILD_BACKGROUND, &ready);
   if (status == RLO_OK) {
     status = rlo__array_reserve(&batch->launches, sizeof *batch->launches, batch->num_launches + 1,
                                 &batch->launch_capacity);
   }
   if (status != RLO_OK) {
-    rlo__planned_release(added->planned);
+    rlo__planned_release(planned);
     return status;
   }
-  batch->launches[batch->num_launches++] = *added;
+  batch->launches[batch->num_launches++] = (launch){planned, *at};
   return RLO_OK;
+}
+
+/** Writes the row of an item, and its groups behind those before, which began at `first`. */
+static rlo_status add_groups(builder *b, size_t n, size_t first) {
+  const entry *e = &b->entries[n];
+  const rlo__launch *own = e->planned->launch;
+  const size_t count = own->global_size[0] / own->local_size[0];
+  RLO_TRY(rlo__array_reserve(&b->longs, sizeof *b->longs, b->num_longs + count, &b->long_capacity));
+  const int64_t row[ROW_LONGS] = {e->item->src_offset_bytes + own->src_base_bytes,
+                                  e->item->dst_offset_bytes + own->dst_base_bytes,
+                                  (int64_t)e->record_at, (int64_t)(b->num_longs - first)};
+  memcpy(&b->longs[ROW_LONGS * n], row, sizeof row);
+  for (size_t k = 0; k < count; ++k) {
+    b->longs[b->num_longs++] = (int64_t)n;
+  }
+  return RLO_OK;
+}
+
+/** Finds the end of the entries that can share a launch with the first. */
+static size_t find_end(const builder *b, size_t first) {
+  const entry *e = &b->entries[first];
+  int64_t num_groups = 0;
+  size_t end = first;
+  do {
+    num_groups += b->longs[b->entries[end++].record_at];
+  } while (end < b->num_entries && memcmp(e->key, b->entries[end].key, sizeof e->key) == 0 &&
+           num_groups + b->longs[b->entries[end].record_at] <= INT32_MAX);
+  return end;
+}
+
+/** Adds a launch that runs these entries. */
+static rlo_status add_shared(builder *b, size_t begin, size_t end) {
+  const entry *e = &b->entries[begin];
+  const size_t first = b->num_longs;
+  const rlo_batch_item at = {.src = e->item->src, .dst = e->item->dst};
+  rlo__planned *planned = NULL;
+  for (size_t n = begin; n < end; ++n) {
+    RLO_TRY(add_groups(b, n, first));
+  }
+  RLO_TRY(rlo__batch_launch(e->planned->launch, (int64_t)first, (int64_t)(b->num_longs - first),
+                            &b->launch));
+  RLO_TRY(rlo__planned_of_launch(b->batch->context, &b->launch, NULL, &planned));
+  return add_launch(b->batch, planned, &at);
 }
 
 /** Adds a launch for each of these entries. */
-static rlo_status add_alone(builder *b, size_t first, size_t end) {
-  for (size_t n = first; n < end; ++n) {
-    const entry *e = &b->entries[n];
-    rlo__memo_entry_retain(&e->planned->entry);
-    RLO_TRY(add_launch(b->batch, &(launch){e->planned, e->item->src, e->item->dst,
-                                           e->item->src_offset_bytes, e->item->dst_offset_bytes}));
+static rlo_status add_alone(builder *b, size_t begin, size_t end) {
+  for (size_t n = begin; n < end; ++n) {
+    rlo__memo_entry_retain(&b->entries[n].planned->entry);
+    RLO_TRY(add_launch(b->batch, b->entries[n].planned, b->entries[n].item));
   }
   return RLO_OK;
-}
-
-/** Lists the groups of a launch: those of each of its entries in turn. */
-static rlo_status add_groups(builder *b, size_t first, size_t end, int64_t total) {
-  RLO_TRY(rlo__array_reserve(&b->groups, sizeof *b->groups, b->num_groups + (size_t)total,
-                             &b->group_capacity));
-  int64_t done = 0;
-  for (size_t n = first; n < end; ++n) {
-    const entry *e = &b->entries[n];
-    const rlo__launch *own = e->planned->launch;
-    b->rows[n] =
-        (rlo__batch_row){.src_offset_bytes = e->item->src_offset_bytes + own->src_base_bytes,
-                         .dst_offset_bytes = e->item->dst_offset_bytes + own->dst_base_bytes,
-                         .record_at = e->record_at,
-                         .first_group = done};
-    for (int64_t k = num_groups(e); k > 0; --k) {
-      b->groups[b->num_groups++] = (uint32_t)n;
-    }
-    done += num_groups(e);
-  }
-  return RLO_OK;
-}
-
-/** Adds the launch of entries of one program and the same memories. */
-static rlo_status add_joined(builder *b, size_t first, size_t end, int64_t total) {
-  const entry *e = &b->entries[first];
-  const int64_t items_at = (int64_t)(b->num_longs * sizeof *b->records);
-  const int64_t groups_at =
-      items_at + (int64_t)(b->num_entries * sizeof *b->rows + b->num_groups * sizeof *b->groups);
-  const rlo__batch_tables tables = {items_at, groups_at, total};
-  launch made = {.src = e->item->src, .dst = e->item->dst};
-  RLO_TRY(rlo__batch_launch(e->planned->launch, &tables, &b->launch));
-  RLO_TRY(rlo__planned_of_launch(b->batch->context, &b->launch, NULL, &made.planned));
-  const rlo_status status = add_launch(b->batch, &made);
-  if (status == RLO_UNSUPPORTED) {
-    /* The compiled kernel runs smaller work-groups only. */
-    return add_alone(b, first, end);
-  }
-  RLO_TRY(status);
-  return add_groups(b, first, end, total);
 }
 
 static rlo_status add_launches(builder *b) {
+  qsort(b->entries, b->num_entries, sizeof *b->entries, compare_entries);
   size_t end = 0;
-  for (size_t first = 0; first < b->num_entries; first = end) {
-    const entry *e = &b->entries[first];
-    int64_t total = 0;
-    do {
-      total += num_groups(&b->entries[end++]);
-    } while (end < b->num_entries && b->entries[end].program == e->program &&
-             b->entries[end].item->src == e->item->src &&
-             b->entries[end].item->dst == e->item->dst &&
-             total + num_groups(&b->entries[end]) <= INT32_MAX);
-    RLO_TRY(e->program != 0 ? add_joined(b, first, end, total) : add_alone(b, first, end));
+  for (size_t n = 0; n < b->num_entries; n = end) {
+    const bool is_shared = b->entries[n].key[0] != 0;
+    end = is_shared ? find_end(b, n) : n + 1;
+    rlo_status status = is_shared ? add_shared(b, n, end) : RLO_UNSUPPORTED;
+    if (status == RLO_UNSUPPORTED) {
+      /* Or the compiled kernel runs smaller work-groups only. */
+      status = add_alone(b, n, end);
+    }
+    RLO_TRY(status);
   }
   return RLO_OK;
 }
 
-/** Gives the tables to the device. */
-static rlo_status upload(builder *b) {
-  const size_t record_bytes = b->num_longs * sizeof *b->records;
-  const size_t row_bytes = b->num_entries * sizeof *b->rows;
-  const size_t group_bytes = b->num_groups * sizeof *b->groups;
-  if (group_bytes == 0) {
-    return RLO_OK;
-  }
-  char *all = rlo__alloc_unset(record_bytes + row_bytes + group_bytes);
-  if (all == NULL) {
+/* ------------------------------------------------------------------- lifetime */
+
+static rlo_status build(const rlo_batch_item *const *order, const rlo_batch_item *items,
+                        size_t count, const rlo_plan_options *options, builder *b) {
+  cl_int code = CL_SUCCESS;
+  rlo_batch *batch = b->batch;
+  batch->needs = rlo__alloc_array((size_t)batch->num_memories, sizeof *batch->needs);
+  b->entries = rlo__alloc_array(count, sizeof *b->entries);
+  if (batch->needs == NULL || b->entries == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  memcpy(all, b->records, record_bytes);
-  memcpy(all + record_bytes, b->rows, row_bytes);
-  memcpy(all + record_bytes + row_bytes, b->groups, group_bytes);
-  cl_int code = CL_SUCCESS;
-  b->batch->tables =
-      clCreateBuffer(b->batch->context->cl_context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                     record_bytes + row_bytes + group_bytes, all, &code);
-  rlo__free(all);
+  b->num_longs = ROW_LONGS * count;
+  RLO_TRY(rlo__array_reserve(&b->longs, sizeof *b->longs, b->num_longs, &b->long_capacity));
+  RLO_TRY(add_items(order, items, count, options, b));
+  RLO_TRY(add_launches(b));
+  if (b->num_longs > ROW_LONGS * count) {
+    batch->tables =
+        clCreateBuffer(batch->context->cl_context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                       b->num_longs * sizeof *b->longs, b->longs, &code);
+  }
   return rlo__cl_error_check("clCreateBuffer", code);
 }
 
-/* ------------------------------------------------------------------ lifetime */
+static void builder_deinit(builder *b) {
+  for (size_t n = 0; n < b->num_entries; ++n) {
+    rlo__planned_release(b->entries[n].planned);
+  }
+  rlo__launch_deinit(&b->launch);
+  rlo__free(b->entries);
+  rlo__free(b->longs);
+  rlo__free(b);
+}
 
-static rlo_status create_empty(rlo_context *context, int32_t num_memories, rlo_batch **out_batch) {
+rlo_status rlo_batch_create(rlo_context *context, const rlo_batch_item *items, int32_t count,
+                            int32_t num_memories, const rlo_plan_options *options,
+                            rlo_batch **out_batch) {
+  RLO_REQUIRE(out_batch);
+  *out_batch = NULL;
+  RLO_REQUIRE(context);
+  RLO_REQUIRE_LIST(items, count);
+  rlo_plan_options known;
+  RLO_TRY(rlo__plan_options_read(&options, &known));
+  known.effort = RLO_EFFORT_ESTIMATE;
+  known.max_scratch_bytes = 0;
+  const rlo_batch_item **order = NULL;
+  RLO_TRY(rlo__batch_order(items, count, num_memories, &order));
+  builder *b = rlo__alloc(sizeof *b);
   rlo_batch *batch = rlo__alloc(sizeof *batch);
-  if (batch == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (b != NULL && batch != NULL) {
+    batch->context = rlo__context_ref(context);
+    batch->num_memories = num_memories;
+    b->batch = batch;
+    rlo__launch_init(&b->launch);
+    status = build(order, items, (size_t)count, &known, b);
+    builder_deinit(b);
   }
-  batch->context = rlo__context_ref(context);
-  batch->num_memories = num_memories;
-  batch->needs = rlo__alloc_array((size_t)num_memories, sizeof *batch->needs);
-  if (batch->needs == NULL) {
+  rlo__free(order);
+  if (status == RLO_OK) {
+    *out_batch = batch;
+  } else {
     rlo_batch_release(batch);
-    return RLO_OUT_OF_MEMORY;
   }
-  *out_batch = batch;
-  return RLO_OK;
+  return status;
 }
 
 void rlo_batch_release(rlo_batch *batch) {
@@ -368,66 +325,7 @@ void rlo_batch_release(rlo_batch *batch) {
   rlo__free(batch);
 }
 
-static void deinit(builder *b) {
-  for (size_t n = 0; n < b->num_plans; ++n) {
-    rlo_plan_release(b->plans[n]);
-  }
-  rlo__launch_deinit(&b->launch);
-  rlo_batch_release(b->batch);
-  rlo__free(b->plans);
-  rlo__free(b->entries);
-  rlo__free(b->records);
-  rlo__free(b->rows);
-  rlo__free(b->groups);
-  rlo__free(b);
-}
-
-static rlo_status build(const rlo_batch_item *items, int32_t count, const rlo_plan_options *options,
-                        builder *b) {
-  RLO_TRY(plan_items(items, count, options, b));
-  RLO_TRY(add_records(b));
-  b->rows = rlo__alloc_array(b->num_entries, sizeof *b->rows);
-  if (b->rows == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  RLO_TRY(add_launches(b));
-  return upload(b);
-}
-
-rlo_status rlo_batch_create(rlo_context *context, const rlo_batch_item *items, int32_t count,
-                            int32_t num_memories, const rlo_plan_options *options,
-                            rlo_batch **out_batch) {
-  RLO_REQUIRE(out_batch);
-  *out_batch = NULL;
-  RLO_REQUIRE(context);
-  RLO_TRY(rlo__batch_check(items, count, num_memories));
-  RLO_TRY(rlo__context_check_process(context));
-  rlo_plan_options known;
-  RLO_TRY(rlo__plan_options_read(&options, &known));
-  known.effort = RLO_EFFORT_ESTIMATE;
-  known.max_scratch_bytes = 0;
-  builder *b = rlo__alloc(sizeof *b);
-  if (b == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo__launch_init(&b->launch);
-  rlo_status status = create_empty(context, num_memories, &b->batch);
-  if (status == RLO_OK) {
-    status = build(items, count, &known, b);
-  }
-  if (status == RLO_OK) {
-    *out_batch = b->batch;
-    b->batch = NULL;
-  }
-  deinit(b);
-  return status;
-}
-
-int64_t rlo_batch_num_launches(const rlo_batch *batch) {
-  return batch != NULL ? (int64_t)batch->num_launches : 0;
-}
-
-/* ---------------------------------------------------------------- enqueueing */
+/* ----------------------------------------------------------------- enqueueing */
 
 /** Checks a memory, and that it does not overlap those before it. */
 static rlo_status resolve(const rlo_batch *batch, const rlo_batch_memory *memory, int32_t number,
@@ -445,7 +343,7 @@ static rlo_status resolve(const rlo_batch *batch, const rlo_batch_memory *memory
                     (long long)own->alignment_bytes, (long long)alignment);
   }
   for (int32_t k = 0; k < number; ++k) {
-    if (own->side == RLO__OPERAND_DST || operands[k].side == RLO__OPERAND_DST) {
+    if (rlo__operand_is_written(own->side) || rlo__operand_is_written(operands[k].side)) {
       RLO_TRY(rlo__operand_check_overlap(&operands[k], own));
     }
   }
@@ -457,12 +355,12 @@ static rlo_status enqueue(const rlo_batch *batch, const rlo__operand *operands,
   const rlo__operand tables = {.memory = batch->tables};
   for (size_t n = 0; n < batch->num_launches; ++n) {
     const launch *each = &batch->launches[n];
-    rlo__operand src = operands[each->src];
-    rlo__operand dst = operands[each->dst];
-    src.offset_bytes += each->src_offset_bytes;
-    dst.offset_bytes += each->dst_offset_bytes;
-    const rlo__launch_operands memories = {&src, &dst, &tables};
     rlo__planned *ready = NULL;
+    rlo__operand src = operands[each->at.src];
+    rlo__operand dst = operands[each->at.dst];
+    src.offset_bytes += each->at.src_offset_bytes;
+    dst.offset_bytes += each->at.dst_offset_bytes;
+    const rlo__launch_operands memories = {&src, &dst, &tables};
     RLO_TRY(rlo__planned_build(each->planned, RLO__BUILD_FOREGROUND, &ready));
     RLO_TRY(rlo__planned_launch(ready, &memories, (int32_t)n, (int32_t)batch->num_launches,
                                 rlo__launch_enqueue, to));
@@ -480,10 +378,7 @@ rlo_status rlo_batch_enqueue(const rlo_batch *batch, cl_command_queue queue,
   RLO_TRY(rlo__submission_check(&to));
   rlo__operand few[4];
   rlo__operand *operands = RLO__SMALL_ARRAY(few, (size_t)batch->num_memories);
-  if (operands == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = RLO_OK;
+  rlo_status status = operands == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
   for (int32_t n = 0; status == RLO_OK && n < batch->num_memories; ++n) {
     status = rlo__status_prefix(resolve(batch, &memories[n], n, operands), "memory %d: ", (int)n);
   }

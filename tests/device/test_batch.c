@@ -81,7 +81,6 @@ static int64_t run(const rooms *r, rlo_device_class device_class) {
   options.device_class = device_class;
   rlo_batch *batch = NULL;
   expect_ok(rlo_batch_create(device.context, r->items, r->count, MEMORIES, &options, &batch));
-  const int64_t launches = rlo_batch_num_launches(batch);
   rlo_batch_memory memories[MEMORIES] = {{NULL, NULL, 0}};
   for (int32_t m = 0; m < MEMORIES; ++m) {
     memories[m].buffer =
@@ -90,7 +89,7 @@ static int64_t run(const rooms *r, rlo_device_class device_class) {
   const int64_t before = test_context_stats(device.context).launches;
   cl_event done = NULL;
   expect_ok(rlo_batch_enqueue(batch, unordered, memories, 0, NULL, &done));
-  ck_assert_int_eq(test_context_stats(device.context).launches - before, launches);
+  const int64_t launches = test_context_stats(device.context).launches - before;
   rlo_batch_release(batch);
   expect_cl(clWaitForEvents(1, &done));
   expect_cl(clReleaseEvent(done));
@@ -189,7 +188,6 @@ static rlo_batch *transposes(rlo_batch_item items[2]) {
 RLO_TEST(test_batch__items_that_are_refused) {
   rlo_batch_item items[2];
   rlo_batch *batch = transposes(items);
-  ck_assert_int_eq(rlo_batch_num_launches(batch), 1);
   rlo_batch_release(batch);
 
   const struct {
@@ -213,7 +211,7 @@ RLO_TEST(test_batch__items_that_are_refused) {
        "items 0 and 1 write the same bytes of memory 1, from 0 on"},
       {{items[0].problem, 1, 0, 2044, 4096},
        RLO_INVALID_ARGUMENT,
-       "item 1 reads bytes 2044 to 4092 of memory 1, and item 0 writes bytes 0 to 2048 of it"},
+       "item 0 writes bytes 0 to 2048 of memory 1, and item 1 reads bytes 2044 to 4092 of it"},
       {{items[0].problem, 0, 1, 0, 2050},
        RLO_INVALID_ARGUMENT,
        "item 1: an offset of 2050 bytes is not a multiple of the element's 4"},
@@ -270,7 +268,7 @@ RLO_TEST(test_batch__memories_that_are_refused) {
                       RLO_INVALID_ARGUMENT, "'memories' is NULL");
   void *host[2] = {NULL, NULL};
   expect_refusal_with(rlo_batch_run_host(items, 2, host, 2, 1), RLO_INVALID_ARGUMENT,
-                      "item 0: memory 0, its source, is NULL; 2048 bytes are needed");
+                      "item 0: memory 0 is NULL; 2048 bytes are needed");
   expect_refusal_with(rlo_batch_run_host(items, 2, host, 2, 0), RLO_INVALID_ARGUMENT,
                       "'num_threads' is 0; at least 1");
   clReleaseMemObject(buffers[0]);
@@ -314,16 +312,16 @@ RLO_TEST(test_batch__nothing_to_do) {
   for (int32_t count = 0; count < 2; ++count) {
     rlo_batch *batch = NULL;
     expect_ok(rlo_batch_create(device.context, &item, count, 1, NULL, &batch));
-    ck_assert_int_eq(rlo_batch_num_launches(batch), 0);
+    const int64_t before = test_context_stats(device.context).launches;
     const rlo_batch_memory none = {NULL, NULL, 0};
     cl_event done = NULL;
     expect_ok(rlo_batch_enqueue(batch, device.queue, &none, 0, NULL, &done));
     expect_cl(clWaitForEvents(1, &done));
     expect_cl(clReleaseEvent(done));
+    ck_assert_int_eq(test_context_stats(device.context).launches, before);
     rlo_batch_release(batch);
     void *host = NULL;
     expect_ok(rlo_batch_run_host(&item, count, &host, 1, 1));
   }
   rlo_batch_release(NULL);
-  ck_assert_int_eq(rlo_batch_num_launches(NULL), 0);
 }

@@ -30,6 +30,7 @@ quietly "$cmake" -S "$here/plugin" -B "$work/build" \
 quietly "$cmake" --build "$work/build"
 "$work/build/custom_kernel" "$work/build/libmultiply.so"
 "$work/build/custom_gradient"
+"$work/build/batch"
 "$work/build/runtime"
 if readelf -d "$work/build/runtime" | grep 'NEEDED.*libOpenCL'; then
   echo "the example of a runtime is linked with OpenCL's loader"
