@@ -8,6 +8,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+if [[ ${1:-} == --needs ]]; then
+  printf '%s\n' build-essential lintian
+  sed -n 's/^ debhelper-compat.*/ debhelper,/; s/^ \([a-z0-9-]*\),$/\1/p; /^$/q' \
+    packaging/debian/control
+  exit
+fi
+
 readonly WORK=$PWD/build/deb
 readonly DIST=$PWD/dist/deb
 VERSION=$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)
@@ -32,12 +39,10 @@ build() {
   }
 }
 
-if [[ ${1:-} == --needs ]]; then
-  printf '%s\n' build-essential lintian
-  sed -n 's/^ debhelper-compat.*/ debhelper,/; s/^ \([a-z0-9-]*\),$/\1/p; /^$/q' \
-    packaging/debian/control
-  exit
-fi
+grep -q "VERSION_STRING \"${VERSION%-*}\"" include/relayout/version.h || {
+  echo "build.sh: packaging/debian/changelog has $VERSION, version.h another version" >&2
+  exit 1
+}
 rm -rf "$WORK" "$DIST"
 mkdir -p "$WORK" "$DIST"
 tar -c -f "$WORK/tree.tar" --files-from=-

@@ -48,6 +48,6 @@ if [ -n "$pandoc" ]; then
     printf '# DESCRIPTION\n\n'
     sed 1d "$shapes"
     printf '\n# SEE ALSO\n\nrelayout(1)\n'
-  } | "$pandoc" -s -f gfm -t man -V adjusting=l -V title=RELAYOUT-LAYOUT -V section=7 \
-    -V "footer=$version" >"$folder/man7/relayout-layout.7"
+  } | "$pandoc" -s -f gfm -t man -V title=RELAYOUT-LAYOUT -V section=7 \
+    -V "footer=$version" | sed '/^\.TH /a .ad l' >"$folder/man7/relayout-layout.7"
 fi

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The examples are compiled with what is installed, and run on PoCL.
+# The examples are compiled by pkg-config with what is installed, and run on PoCL; other
+# programs by CMake.
 set -eu
 work=$AUTOPKGTEST_TMP
 export POCL_CACHE_DIR="$work" XDG_CACHE_HOME="$work" LD_LIBRARY_PATH="$work"
@@ -27,3 +28,8 @@ for file in *.c; do
   # The path is for the one that loads it.
   "$work/$name" "$work/libmultiply.so"
 done
+
+cmake -S ../../tests/install/consumer -B "$work/consumer"
+cmake --build "$work/consumer"
+"$work/consumer/consumer"
+"$work/consumer/safetensors_consumer"
