@@ -94,8 +94,8 @@ static void narrow(path *p, const rlo__dtype_info *dst) {
   }
 }
 
-/** From f64 to an integer. */
-static void truncate_float(path *p, const rlo__dtype_info *dst) {
+/** From f64, or from f32 to at most 16 bits, to an integer. */
+static void truncate_float(path *p, const rlo__dtype_info *dst, bool is_f64) {
   const bool is_signed = dst->class_of == RLO_DTYPE_CLASS_SIGNED;
   if (!is_signed && dst->value_bits == 64) {
     add(p, RLO__HOST_ROW_F64_U64);
@@ -106,10 +106,11 @@ static void truncate_float(path *p, const rlo__dtype_info *dst) {
   p->cast->limits.least = (double)p->cast->limits.low;
   p->cast->limits.most = (double)p->cast->limits.high;
   if (dst->value_bits < 32 || (is_signed && dst->value_bits == 32)) {
-    static const int rows[] = {
-        [1] = RLO__HOST_ROW_F64_S8, [2] = RLO__HOST_ROW_F64_S16, [4] = RLO__HOST_ROW_F64_S32};
+    static const int rows[][5] = {
+        {[1] = RLO__HOST_ROW_F32_S8, [2] = RLO__HOST_ROW_F32_S16},
+        {[1] = RLO__HOST_ROW_F64_S8, [2] = RLO__HOST_ROW_F64_S16, [4] = RLO__HOST_ROW_F64_S32}};
     p->cast->limits.mask = (INT64_C(1) << dst->value_bits) - 1;
-    add(p, rows[p->cast->dst_bytes]);
+    add(p, rows[is_f64][p->cast->dst_bytes]);
     return;
   }
   add(p, RLO__HOST_ROW_F64_S64);
@@ -133,13 +134,15 @@ static void lay_from_float(path *p, const rlo__dtype_info *src, const rlo__dtype
     }
     return;
   }
-  if (!is_f64) {
+  /* The limits of integers of at most 16 bits are numbers of f32. */
+  const bool is_short = !is_float && dst->class_of != RLO_DTYPE_CLASS_BOOL && dst->value_bits <= 16;
+  if (!is_f64 && !is_short) {
     add(p, RLO__HOST_ROW_F32_F64);
   }
   if (dst->class_of == RLO_DTYPE_CLASS_BOOL) {
     add(p, RLO__HOST_ROW_F64_PRED);
   } else if (!is_float) {
-    truncate_float(p, dst);
+    truncate_float(p, dst, is_f64 || !is_short);
   }
 }
 
@@ -298,31 +301,34 @@ void rlo__host_cast_begin(const rlo__host_cast *cast, rlo__host_operands *operan
   }
 }
 
-static float operand_at(const rlo__host_operands *from, const rlo__host_step *step, int64_t place) {
-  float operand;
-  const int64_t at = step->list * from->length + place;
-  memcpy(&operand, from->memory + at * (int64_t)sizeof operand, sizeof operand);
-  return step->number * operand;
+/** Copies operands `stride` places apart, or 0 for the same one each time. */
+static inline void copy_operands(const uint8_t *from, int64_t stride, int64_t count, float *out) {
+  const int64_t bytes = sizeof *out;
+  if (stride == 1) {
+    memcpy(out, from, (size_t)(count * bytes));
+    return;
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    memcpy(&out[k], from + k * stride * bytes, sizeof *out);
+  }
 }
 
 /** Reads the operands of a block, from value `first` of the run on. */
-static void read_operands(const rlo__host_step *step, rlo__host_operands *from, int64_t first,
+static void read_operands(const rlo__host_step *step, const rlo__host_operands *from, int64_t first,
                           int64_t count, float *out) {
-  if (!from->varies) {
-    const float operand = operand_at(from, step, from->place + from->grains[0]);
-    for (int32_t k = 0; k < RLO__HOST_CAST_BLOCK; ++k) {
-      out[k] = operand;
-    }
-    return;
+  const uint8_t *list = from->memory + step->list * from->length * (int64_t)sizeof *out;
+  const bool is_row = !from->varies || (from->grain_values == 1 && from->has_row);
+  const int64_t stride = is_row ? from->varies : from->step;
+  for (int64_t k = 0; k < count;) {
+    const int64_t grain = (first + k) / from->grain_values;
+    const int64_t within = (first + k) % from->grain_values;
+    const int64_t place = from->place + from->grains[grain] + within * from->step;
+    const int64_t left = is_row ? count : rlo__min(from->grain_values - within, count - k);
+    copy_operands(list + place * (int64_t)sizeof *out, stride, left, out + k);
+    k += left;
   }
-  int64_t grain = first / from->grain_values;
-  int64_t within = first % from->grain_values;
-  for (int64_t k = 0; k < count; ++k) {
-    out[k] = operand_at(from, step, from->place + from->grains[grain] + within * from->step);
-    if (++within == from->grain_values) {
-      within = 0;
-      ++grain;
-    }
+  for (int32_t k = 0; k < RLO__HOST_CAST_BLOCK; ++k) {
+    out[k] *= step->number;
   }
 }
 
@@ -330,7 +336,8 @@ static void read_lists(const rlo__host_cast *cast, rlo__host_operands *operands,
                        int64_t count) {
   for (int32_t s = 0; s < cast->num_steps && (first == 0 || operands->varies); ++s) {
     if (cast->steps[s].list >= 0) {
-      read_operands(&cast->steps[s], operands, first, count, operands->numbers[s]);
+      read_operands(&cast->steps[s], operands, first,
+                    operands->varies ? count : RLO__HOST_CAST_BLOCK, operands->numbers[s]);
     }
   }
 }

@@ -20,46 +20,48 @@
  * a float of 8 or 16 bits through an f32 that is *odd*: cut, with its last bit set
  * if that lost something, which the second rounding cannot mistake for a tie.
  */
-#define RLO__HOST_ROWS(X)                                      \
-  X(TABLE_8, uint8_t, uint8_t, cast->table.of8[x])             \
-  X(TABLE_16, uint8_t, uint16_t, cast->table.of16[x])          \
-  X(TABLE_32, uint8_t, uint32_t, cast->table.of32[x])          \
-  X(TABLE_64, uint8_t, uint64_t, cast->table.of64[x])          \
-  X(S16_S64, int16_t, int64_t, x)                              \
-  X(U16_S64, uint16_t, int64_t, x)                             \
-  X(S32_S64, int32_t, int64_t, x)                              \
-  X(U32_S64, uint32_t, int64_t, x)                             \
-  X(S64_S64, int64_t, int64_t, x)                              \
-  X(S64_S32, int64_t, int32_t, x)                              \
-  X(S64_S16, int64_t, int16_t, x)                              \
-  X(S64_S8, int64_t, uint8_t, x &limits.mask)                  \
-  X(S64_PRED, int64_t, uint8_t, x != 0)                        \
-  X(S32_F32, int32_t, float, x)                                \
-  X(S32_F64, int32_t, double, x)                               \
-  X(S64_F32, int64_t, float, x)                                \
-  X(S64_F64, int64_t, double, x)                               \
-  X(S64_ODD, int64_t, double, odd_s64(x))                      \
-  X(U64_F32, uint64_t, float, x)                               \
-  X(U64_F64, uint64_t, double, x)                              \
-  X(U64_ODD, uint64_t, double, odd_u64(x))                     \
-  X(F32_F64, float, double, quiet(x))                          \
-  X(F32_F16, float, uint16_t, pack(&packing, x))               \
-  X(F32_F8, float, uint8_t, pack(&packing, x))                 \
-  X(F16_F32, uint16_t, float, unpack(&unpacking, x))           \
-  X(F64_F32, double, float, quiet((float)x))                   \
-  X(F64_ODD, double, float, odd_f32(x))                        \
-  X(F64_S32, double, int32_t, s32_of(&limits, x))              \
-  X(F64_S16, double, int16_t, s32_of(&limits, x))              \
-  X(F64_S8, double, uint8_t, s32_of(&limits, x) & limits.mask) \
-  X(F64_S64, double, int64_t, s64_of(&limits, x))              \
-  X(F64_U64, double, uint64_t, u64_of(x))                      \
-  X(F64_PRED, double, uint8_t, is_true(x))                     \
-  X(F32_F32, float, float, quiet(x))                           \
-  X(F32_SCALE, float, float, x *y[i])                          \
-  X(F32_DIVIDE, float, float, x / y[i])                        \
-  X(F32_ADD, float, float, x + y[i])                           \
-  X(F32_LEAST, float, float, x < y[i] ? y[i] : x)              \
-  X(F32_MOST, float, float, x > y[i] ? y[i] : x)               \
+#define RLO__HOST_ROWS(X)                                       \
+  X(TABLE_8, uint8_t, uint8_t, cast->table.of8[x])              \
+  X(TABLE_16, uint8_t, uint16_t, cast->table.of16[x])           \
+  X(TABLE_32, uint8_t, uint32_t, cast->table.of32[x])           \
+  X(TABLE_64, uint8_t, uint64_t, cast->table.of64[x])           \
+  X(S16_S64, int16_t, int64_t, x)                               \
+  X(U16_S64, uint16_t, int64_t, x)                              \
+  X(S32_S64, int32_t, int64_t, x)                               \
+  X(U32_S64, uint32_t, int64_t, x)                              \
+  X(S64_S64, int64_t, int64_t, x)                               \
+  X(S64_S32, int64_t, int32_t, x)                               \
+  X(S64_S16, int64_t, int16_t, x)                               \
+  X(S64_S8, int64_t, uint8_t, x &limits.mask)                   \
+  X(S64_PRED, int64_t, uint8_t, x != 0)                         \
+  X(S32_F32, int32_t, float, x)                                 \
+  X(S32_F64, int32_t, double, x)                                \
+  X(S64_F32, int64_t, float, x)                                 \
+  X(S64_F64, int64_t, double, x)                                \
+  X(S64_ODD, int64_t, double, odd_s64(x))                       \
+  X(U64_F32, uint64_t, float, x)                                \
+  X(U64_F64, uint64_t, double, x)                               \
+  X(U64_ODD, uint64_t, double, odd_u64(x))                      \
+  X(F32_F64, float, double, quiet(x))                           \
+  X(F32_F16, float, uint16_t, pack(&packing, x))                \
+  X(F32_F8, float, uint8_t, pack(&packing, x))                  \
+  X(F16_F32, uint16_t, float, unpack(&unpacking, x))            \
+  X(F64_F32, double, float, quiet((float)x))                    \
+  X(F64_ODD, double, float, odd_f32(x))                         \
+  X(F64_S32, double, int32_t, s32_of(&limits, x))               \
+  X(F64_S16, double, int16_t, s32_of(&limits, x))               \
+  X(F64_S8, double, uint8_t, s32_of(&limits, x) & limits.mask)  \
+  X(F64_S64, double, int64_t, s64_of(&limits, x))               \
+  X(F64_U64, double, uint64_t, u64_of(x))                       \
+  X(F64_PRED, double, uint8_t, is_true(x))                      \
+  X(F32_S16, float, int16_t, short_of(&limits, x))              \
+  X(F32_S8, float, uint8_t, short_of(&limits, x) & limits.mask) \
+  X(F32_F32, float, float, quiet(x))                            \
+  X(F32_SCALE, float, float, x *y[i])                           \
+  X(F32_DIVIDE, float, float, x / y[i])                         \
+  X(F32_ADD, float, float, x + y[i])                            \
+  X(F32_LEAST, float, float, x < y[i] ? y[i] : x)               \
+  X(F32_MOST, float, float, x > y[i] ? y[i] : x)                \
   X(F32_ROUND, float, float, rintf(x))
 
 enum {
@@ -117,6 +119,8 @@ typedef struct rlo__host_operands {
   const int64_t *grains;
   int64_t grain_values, step;
   bool varies;
+  /** The places of grains follow each other. */
+  bool has_row;
   /** Those of a block. */
   float numbers[RLO__HOST_MAX_STEP_ROWS][RLO__HOST_CAST_BLOCK];
 } rlo__host_operands;

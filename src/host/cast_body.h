@@ -64,6 +64,15 @@ INLINE int32_t s32_of(const rlo__host_limits *limits, double x) {
   return (int32_t)(raised > limits->most ? limits->most : raised);
 }
 
+/* An integer of up to 16 bits. */
+INLINE int32_t short_of(const rlo__host_limits *limits, float x) {
+  const float least = (float)limits->least;
+  const float most = (float)limits->most;
+  const float number = x == x ? x : 0.0F;
+  const float raised = number < least ? least : number;
+  return (int32_t)(raised > most ? most : raised);
+}
+
 INLINE int64_t s64_of(const rlo__host_limits *limits, double x) {
   const int64_t whole = x >= 0x1p63 ? INT64_MAX : x > -0x1p63 ? (int64_t)x : INT64_MIN;
   const int64_t raised = whole < limits->low ? limits->low : whole;

@@ -115,6 +115,7 @@ static void begin_cast(const rlo__host_nest *nest, const rlo__host_memories *mem
     operands->length = memories->operand_length;
     operands->step = nest->operand_step;
     operands->varies = nest->operand_varies;
+    operands->has_row = nest->along_dst.num_levels == 1 && nest->along_dst.operand_steps[0] == 1;
   }
 }
 

@@ -290,6 +290,65 @@ RLO_TEST(test_quantize__blocks_with_a_bias_and_a_clamp) {
   ck_assert_mem_eq(y, ((uint8_t[]){2, 2, 3, 2, 2, 32, 2, 32}), sizeof y);
 }
 
+/* Two blocks of GGUF's q8_0: an f16 scale, then 32 codes, dequantized in place. */
+RLO_TEST(test_quantize__structs_are_views_of_planes) {
+  uint8_t blocks[2][34];
+  uint8_t rebuilt[2][34] = {{0}};
+  uint8_t planes[2][34];
+  float scales[2];
+  float y[64];
+  static const uint8_t halves[2][2] = {{0x00, 0x38}, {0x00, 0xc0}}; /* 0.5 and -2 */
+  for (int n = 0; n < 68; ++n) {
+    blocks[n / 34][n % 34] = n % 34 < 2 ? halves[n / 34][n % 34] : (uint8_t)(n * 37);
+  }
+  const rlo_shape halves_in = test_shape_of("f16[2,1]{:strides(17,1)}");
+  const rlo_shape codes_in = test_shape_of("s8[2,32]{:strides(34,1)offset(2)}");
+  const rlo_shape one_each = test_shape_of("f32[2,1]");
+  const rlo_shape result = test_shape_of("f32[2,32]");
+  rlo_quantization q = RLO_QUANTIZATION_INIT;
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  q.scales = &one_each;
+  convert(&halves_in, &one_each, NULL, blocks, scales);
+  expect_ok(rlo_combine_options_dequantize(&options, &q));
+  expect_ok(rlo_relayout_combine(&codes_in, &result, NULL, &options, &problem));
+  expect_ok(rlo_run_host(&problem, blocks, scales, y, 1));
+  for (int n = 0; n < 64; ++n) {
+    const float code = (float)(int8_t)blocks[n / 32][2 + n % 32];
+    ck_assert(y[n] == (n < 32 ? 0.5F : -2.0F) * code);
+  }
+  /* Planes, without a look at values, and back. */
+  const rlo_shape halves_plane = test_shape_of("f16[2,1]");
+  const rlo_shape codes_plane = test_shape_of("s8[2,32]");
+  convert(&halves_in, &halves_plane, NULL, blocks, planes);
+  convert(&halves_plane, &halves_in, NULL, planes, rebuilt);
+  convert(&codes_in, &codes_plane, NULL, blocks, planes);
+  ck_assert_mem_eq(planes, blocks[0] + 2, 32);
+  convert(&codes_plane, &codes_in, NULL, planes, rebuilt);
+  ck_assert_mem_eq(rebuilt, blocks, sizeof blocks);
+}
+
+/* q4_0: 18 bytes, of which each low half is in the first half of the block. */
+RLO_TEST(test_quantize__halves_of_bytes_are_elements) {
+  uint8_t blocks[3][18];
+  uint8_t rebuilt[3][18];
+  uint8_t nibbles[96];
+  for (int n = 0; n < 54; ++n) {
+    blocks[n / 18][n % 18] = (uint8_t)(n * 91 + 5);
+  }
+  const rlo_shape in = test_shape_of("u4[3,2,16]{:E(4)strides(36,1,2)offset(4)}");
+  const rlo_shape plane = test_shape_of("u4[3,2,16]");
+  convert(&in, &plane, NULL, blocks, nibbles);
+  for (int n = 0; n < 96; ++n) {
+    ck_assert_int_eq(nibbles[n], blocks[n / 32][2 + n % 16] >> (n % 32 < 16 ? 0 : 4) & 15);
+  }
+  memcpy(rebuilt, blocks, sizeof blocks);
+  for (int n = 0; n < 54; ++n) {
+    rebuilt[n / 18][n % 18] = n % 18 < 2 ? blocks[n / 18][n % 18] : 0xff;
+  }
+  convert(&plane, &in, NULL, nibbles, rebuilt);
+  ck_assert_mem_eq(rebuilt, blocks, sizeof blocks);
+}
+
 RLO_TEST(test_quantize__refusals) {
   rlo_shape src = test_shape_of("f32[6,4]");
   rlo_shape dst = test_shape_of("s8[6,4]");
