@@ -31,10 +31,42 @@ endforeach()
 if(TARGET relayout_command)
   include(src/cli/manual.cmake)
 endif()
+# Those of the core, whose functions it has.
+set(core_headers)
+if(RELAYOUT_PROFILE STREQUAL "core")
+  foreach(
+    name IN
+    ITEMS batch
+          batch_opencl
+          cache
+          chain
+          compare
+          digest
+          dtype
+          export
+          index
+          launch
+          layout
+          opencl
+          ops
+          permutation
+          plan
+          problem
+          quantize
+          relayout
+          shape
+          status
+          strides
+          text
+          version)
+    list(APPEND core_headers PATTERN "relayout/${name}.h")
+  endforeach()
+  list(PREPEND core_headers FILES_MATCHING PATTERN xla EXCLUDE)
+endif()
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/include/relayout"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  COMPONENT dev)
+  COMPONENT dev ${core_headers})
 
 # In a wheel the libraries lie in the package, and the headers that say what they have.
 if(SKBUILD)

@@ -6,13 +6,16 @@
 #   check_package.sh <build folder> <work folder> <source folder> <C compiler> <cmake>
 #   check_package.sh --static <the same>: builds and installs static libraries, too,
 #   and programs with them.
+#   check_package.sh --core <the same> <compiler launcher> <python3> <ABI>: the core alone.
 set -eu
 
-is_static=no
-if [ "$1" = --static ]; then
-  is_static=yes
-  shift
-fi
+mode=package
+case $1 in
+  --*)
+    mode=$1
+    shift
+    ;;
+esac
 build=$1
 work=$2
 source=$3
@@ -132,12 +135,69 @@ check_static() {
   "$work/by_pkg_config"
 }
 
+# link_core <kind> <example> <option of pkg-config>...
+link_core() {
+  prefix=$work/$1
+  program=$work/$1_$2
+  program_source=$source/docs/examples/$2.c
+  shift 2
+  PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name relayout.pc)")
+  export PKG_CONFIG_PATH
+  # Options, to be split at their spaces.
+  # shellcheck disable=SC2046
+  quietly "$cc" -std=c11 "$program_source" -o "$program" \
+    $(pkg-config --cflags --libs "$@" relayout) -ldl
+  LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout) "$program" >/dev/null ||
+    fail "$program fails"
+}
+
+# Headers that need one which is not there do not compile, and one too many declares what
+# is not exported.
+check_core() {
+  for kind in static shared; do
+    is_shared=ON
+    [ $kind = shared ] || is_shared=OFF
+    configure "$work/core" "$source" -DRELAYOUT_PROFILE=core \
+      -DBUILD_SHARED_LIBS=$is_shared "-DCMAKE_C_COMPILER_LAUNCHER=$launcher"
+    quietly "$cmake" --build "$work/core" -j 2
+    quietly "$cmake" --install "$work/core" --prefix "$work/$kind" --component dev
+    quietly "$cmake" --install "$work/core" --prefix "$work/$kind" --component runtime
+  done
+  (cd "$work/shared" && find . -type f -o -type l) >"$work/files"
+  wrong=$(grep -v '/relayout/[a-z_]*\.h$\|/relayout[A-Za-z-]*\.cmake$\|/relayout\.pc$\|/librelayout\.so' \
+    "$work/files") || true
+  [ -z "$wrong" ] || fail "the core has $wrong"
+  [ ! -e "$work/shared/include/relayout/xla" ] || fail "the core has a folder of XLA's headers"
+  quietly sh "$here/../headers/check_headers.sh" "$cc" "" "$work/shared/include"
+  quietly "$python" "$here/check_exports.py" "$work/shared/include" "$abi" \
+    "$(find "$work/shared" -name 'librelayout.so')"
+  for example in hello runtime; do
+    link_core shared "$example"
+    link_core static "$example" --static
+  done
+  configure "$work/refused" "$source" -DRELAYOUT_PROFILE=core
+  if "$cmake" "$work/refused" -DRELAYOUT_BUILD_COMMAND=ON >"$work/log" 2>&1; then
+    fail "the core is built with the command"
+  fi
+  grep -q 'RELAYOUT_BUILD_COMMAND needs RELAYOUT_PROFILE=full' "$work/log" ||
+    fail "$(cat "$work/log")"
+}
+
 rm -rf "$work"
 mkdir -p "$work"
-if [ $is_static = yes ]; then
-  check_static
-else
-  check_components
-  check_flags
-  check_parent
-fi
+case $mode in
+  --static)
+    check_static
+    ;;
+  --core)
+    launcher=$6
+    python=$7
+    abi=$8
+    check_core
+    ;;
+  *)
+    check_components
+    check_flags
+    check_parent
+    ;;
+esac
