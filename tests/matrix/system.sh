@@ -31,3 +31,10 @@ in_system() {
     exec chroot "$work" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
     sh "$1" HOME=/root JOBS="$JOBS" "${@:2}"
 }
+
+# unpack FOLDER ARCHITECTURE PACKAGE,...: the packages of Debian 12 and what they need, only
+# unpacked, since no script of another machine's can run here.
+unpack() {
+  mmdebstrap --quiet --variant=extract --architectures="$2" --include="$3" bookworm "$1" \
+    "$MIRROR"
+}
