@@ -68,20 +68,31 @@ install(
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   COMPONENT dev ${core_headers})
 
-# In a wheel the libraries lie in the package, and the headers that say what they have.
+# In a wheel the libraries lie in the package, the command beside them, and the headers
+# that say what they have.
 if(SKBUILD)
   add_custom_target(relayout_python)
-  foreach(library IN ITEMS relayout relayout_safetensors)
-    if(TARGET ${library})
-      add_dependencies(relayout_python ${library})
-      set_target_properties(${library} PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+  foreach(target IN ITEMS relayout relayout_safetensors relayout_command)
+    if(TARGET ${target})
+      add_dependencies(relayout_python ${target})
+      set_target_properties(${target} PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
+      get_target_property(type ${target} TYPE)
+      set(name relayout)
+      if(type STREQUAL "SHARED_LIBRARY")
+        set(name "$<TARGET_SONAME_FILE_NAME:${target}>")
+      endif()
       install(
-        FILES "$<TARGET_FILE:${library}>"
+        PROGRAMS "$<TARGET_FILE:${target}>"
         DESTINATION lib
-        RENAME "$<TARGET_SONAME_FILE_NAME:${library}>"
+        RENAME "${name}"
         COMPONENT python)
     endif()
   endforeach()
+  install(
+    PROGRAMS "${PROJECT_SOURCE_DIR}/python/command"
+    DESTINATION "${SKBUILD_SCRIPTS_DIR}"
+    RENAME relayout
+    COMPONENT python)
   install(
     DIRECTORY "${PROJECT_SOURCE_DIR}/include/relayout"
     DESTINATION include
