@@ -6,7 +6,7 @@
 #   check_package.sh <build folder> <work folder> <source folder> <C compiler> <cmake>
 #   check_package.sh --static <the same>: builds and installs static libraries, too,
 #   and programs with them.
-#   check_package.sh --core <the same> <compiler launcher> <python3> <ABI>: the core alone.
+#   check_package.sh --core <the same> <python3> <ABI>: the core alone.
 set -eu
 
 mode=package
@@ -158,7 +158,7 @@ check_core() {
     is_shared=ON
     [ $kind = shared ] || is_shared=OFF
     configure "$work/core" "$source" -DRELAYOUT_PROFILE=core \
-      -DBUILD_SHARED_LIBS=$is_shared "-DCMAKE_C_COMPILER_LAUNCHER=$launcher"
+      -DBUILD_SHARED_LIBS=$is_shared
     quietly "$cmake" --build "$work/core" -j 2
     quietly "$cmake" --install "$work/core" --prefix "$work/$kind" --component dev
     quietly "$cmake" --install "$work/core" --prefix "$work/$kind" --component runtime
@@ -190,9 +190,8 @@ case $mode in
     check_static
     ;;
   --core)
-    launcher=$6
-    python=$7
-    abi=$8
+    python=$6
+    abi=$7
     check_core
     ;;
   *)
