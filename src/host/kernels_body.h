@@ -10,6 +10,8 @@
  *   VECTOR, LANES   a vector, and how many 16-byte lanes it has
  *   LOAD(src, rows, step)  a vector whose lane q holds the 16 bytes at
  *                   src + rows[q * step]
+ *   LOAD_ROW(p), EVEN(a, b), ODD(a, b)  the vector at p, the even (odd) lanes of a, then
+ *                   of b; if there are more lanes than one
  *   LOW(a, b), HIGH(a, b)  the low (high) halves of each lane of a and b, their
  *                   units of UNIT bytes in turns; not for 16
  *   STORE(p, v), STREAM(p, v)  store; the second past the caches, aligned
@@ -23,6 +25,26 @@
 
 /* A function for these instructions and this width. */
 #define NAME(function) PASTE(function##_, PASTE(ISA, PASTE(_, UNIT)))
+
+#if LANES > 1
+/* r[q] holds the LANES lanes of part q; after, lane q of r[n] holds lane n of part q. Each
+ * pass is a perfect shuffle. */
+TARGET static inline __attribute__((always_inline)) void PASTE(exchange_lanes_, ISA)(VECTOR *r) {
+#pragma GCC unroll 2
+  for (int pass = 1; pass < LANES; pass *= 2) {
+    VECTOR t[LANES];
+#pragma GCC unroll 2
+    for (int k = 0; k < LANES / 2; ++k) {
+      t[k] = EVEN(r[2 * k], r[2 * k + 1]);
+      t[k + LANES / 2] = ODD(r[2 * k], r[2 * k + 1]);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < LANES; ++k) {
+      r[k] = t[k];
+    }
+  }
+}
+#endif
 
 #define UNIT 1
 #include "host/kernels_body.h"
@@ -41,6 +63,9 @@
 #undef VECTOR
 #undef LANES
 #undef LOAD
+#undef LOAD_ROW
+#undef EVEN
+#undef ODD
 #undef LOW
 #undef HIGH
 #undef STORE
@@ -56,6 +81,17 @@
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+/* A block of narrower units is larger than the registers. */
+#if UNIT >= 4
+#define UNROLL_PARTS UNROLL
+#else
+#define UNROLL_PARTS
+#endif
+/* Half lines of many columns are more than the buffers of non-temporal stores. */
+#define HAS_BLOCKS (LANES == 4 || (LANES == 2 && UNIT >= 4))
+/* From a block to what is prefetched with it, at most: that of the next group, but where
+ * groups have so many rows that their lines would not stay. */
+#define NEAR_UNITS (UNIT >= 4 ? INT64_MAX : 128 / UNIT)
 
 /* r[k] holds row k + q * LANE_UNITS in lane q, LANE_UNITS columns of it; after,
  * r[c] holds the VECTOR_UNITS rows of column c. Each pass is a perfect shuffle
@@ -133,11 +169,78 @@ TARGET static inline __attribute__((always_inline)) void NAME(group)(const rlo__
   }
 }
 
+#if HAS_BLOCKS
+/* Moves VECTOR_UNITS columns of as many rows, and prefetches the rows `near`, unless they
+ * are NULL: a line with each load, because more of them would keep the loads waiting. */
+TARGET static inline __attribute__((always_inline)) void NAME(block)(
+    uint8_t *dst, const int64_t *columns, const uint8_t *src, const int64_t *rows,
+    const uint8_t *near_src, const int64_t *near) {
+  VECTOR parts[LANE_UNITS][LANES];
+  UNROLL_PARTS
+  for (int q = 0; q < LANES; ++q) {
+    VECTOR r[LANE_UNITS];
+    UNROLL
+    for (int k = 0; k < LANE_UNITS; ++k) {
+      if (near != NULL) {
+        __builtin_prefetch(near_src + near[q * LANE_UNITS + k], 0, 2);
+      }
+      r[k] = LOAD_ROW(src + rows[q * LANE_UNITS + k]);
+    }
+    NAME(transpose)(r);
+    UNROLL
+    for (int k = 0; k < LANE_UNITS; ++k) {
+      parts[k][q] = r[k];
+    }
+  }
+  UNROLL_PARTS
+  for (int k = 0; k < LANE_UNITS; ++k) {
+    PASTE(exchange_lanes_, ISA)(parts[k]);
+    UNROLL
+    for (int q = 0; q < LANES; ++q) {
+      STREAM(dst + columns[q * LANE_UNITS + k], parts[k][q]);
+    }
+  }
+}
+
+/* The same as `group`, past the caches, by blocks as wide as they are long: every line of
+ * the source is loaded once. */
+TARGET static inline __attribute__((always_inline)) void NAME(blocks)(
+    const rlo__host_group *group) {
+  const int64_t num_columns = group->num_columns;
+  const int64_t distance = NEAR_UNITS < num_columns ? NEAR_UNITS : num_columns;
+  for (int64_t i = 0; i < num_columns; i += VECTOR_UNITS) {
+    /* Some columns are moved twice. */
+    const int64_t first = i < num_columns - VECTOR_UNITS ? i : num_columns - VECTOR_UNITS;
+    const int64_t next = i + distance;
+    const int64_t *near = next < num_columns ? group->rows : group->ahead;
+    const uint8_t *near_src = group->src + next * UNIT;
+    if (i * UNIT % RLO__HOST_LINE_BYTES != 0) {
+      near = NULL; /* an earlier block has prefetched these lines */
+    } else if (next >= num_columns && near != NULL) {
+      near_src = group->ahead_src + (next - num_columns) * UNIT;
+    }
+    UNROLL
+    for (int64_t v = 0; v < 4 / LANES; ++v) {
+      const int64_t row = v * VECTOR_UNITS;
+      NAME(block)
+      (group->dst + v * LANES * 16, group->columns + first, group->src + first * UNIT,
+       group->rows + row, near_src, near == NULL ? NULL : near + row);
+    }
+  }
+}
+#endif
+
 TARGET static void NAME(line_rows)(const rlo__host_group *group) {
   NAME(group)(group, 4 / LANES, false);
 }
 
 TARGET static void NAME(line_rows_past_caches)(const rlo__host_group *group) {
+#if HAS_BLOCKS
+  if (group->num_columns >= VECTOR_UNITS) {
+    NAME(blocks)(group);
+    return;
+  }
+#endif
   NAME(group)(group, 4 / LANES, true);
 }
 
@@ -150,6 +253,9 @@ TARGET static void NAME(few_rows)(const rlo__host_group *group) {
 #undef LANE_UNITS
 #undef VECTOR_UNITS
 #undef UNROLL
+#undef UNROLL_PARTS
+#undef HAS_BLOCKS
+#undef NEAR_UNITS
 #undef UNIT
 
 #endif

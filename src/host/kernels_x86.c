@@ -61,6 +61,9 @@
 #define LOAD(src, rows, step)                                                               \
   _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(FROM((src) + (rows)[0]))), \
                           _mm_loadu_si128(FROM((src) + (rows)[step])), 1)
+#define LOAD_ROW(p)  _mm256_loadu_si256(FROM(p))
+#define EVEN(a, b)   _mm256_permute2x128_si256(a, b, 0x20)
+#define ODD(a, b)    _mm256_permute2x128_si256(a, b, 0x31)
 #define STORE(p, v)  _mm256_storeu_si256(AT(p), v)
 #define STREAM(p, v) _mm256_stream_si256(AT(p), v)
 #define LOW(a, b)    UNPACK(_mm256_unpacklo_epi)(a, b)
@@ -107,6 +110,9 @@
                  step, 1),                                                                    \
             src, rows, step, 2),                                                              \
        src, rows, step, 3)
+#define LOAD_ROW(p)  _mm512_loadu_si512(FROM(p))
+#define EVEN(a, b)   _mm512_shuffle_i32x4(a, b, 0x88)
+#define ODD(a, b)    _mm512_shuffle_i32x4(a, b, 0xdd)
 #define STORE(p, v)  _mm512_storeu_si512(AT(p), v)
 #define STREAM(p, v) _mm512_stream_si512(AT(p), v)
 #define LOW(a, b)    UNPACK(_mm512_unpacklo_epi)(a, b)
