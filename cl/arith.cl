@@ -46,7 +46,8 @@
 #define RLO_BETA 1
 #endif
 
-typedef ulong8 rlo_numbers;
+/* Bits; signed as all arguments. */
+typedef long8 rlo_numbers;
 
 /* Lists of operands, and those before that of each step that takes one. */
 #define RLO_DIVIDE_LIST RLO_HAS_STEP(4)

@@ -3,7 +3,8 @@
  * The kernel of a batch: each group finds its item by the number that it has in the
  * launch, and the arguments of the item's own launch in a table. The file that includes
  * this one last defines rlo_item: its kernel as a function, whose first two arguments say
- * which group of the item to run, of how many.
+ * which group of the item to run, of how many. A third one is its local memory, if it
+ * says how much it needs.
  *
  * Arguments:
  *
@@ -18,7 +19,7 @@
  *        of each group of a launch the number of its item
  *   5  long groups_at              where those of this launch begin
  *
- * RLO_ITEM_ARGUMENTS are the arguments of rlo_item behind those two: src, dst, and the
+ * RLO_ITEM_ARGUMENTS are the arguments of rlo_item behind those: src, dst, and the
  * macros below, with a place among the numbers.
  */
 #ifndef RLO_BATCH_CL
@@ -45,9 +46,9 @@ __kernel __attribute__((reqd_work_group_size(RLO_BATCH, 1, 1))) void RLO_KERNEL(
     ulong dst_offset_bytes,
     __global const uchar *restrict tables,
     long groups_at) {
-#ifdef RLO_SHARED_SIDES
-  __local rlo_side sides[RLO_SHARED_SIDES] __attribute__((aligned(16)));
-#define RLO_SHARED sides,
+#ifdef RLO_SHARED_TYPE
+  __local RLO_SHARED_TYPE shared[RLO_SHARED_COUNT] __attribute__((aligned(16)));
+#define RLO_SHARED shared,
 #else
 #define RLO_SHARED
 #endif

@@ -191,7 +191,11 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
   rlo_compute_end(to, from, n, numbers);
 }
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_COMMON_PARAMS,
     int batch_axis,
     rlo_index batch_extent,
@@ -203,7 +207,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index chunk_units,
     rlo_numbers numbers RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
-  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  rlo_decode(RLO_GROUP, n_grid, grid_extent, index);
   __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
   __global uchar *to = RLO_DST_CORNER(RLO_DST_BYTES);
   const long rows = rlo_num_points(index, batch_axis, batch_rows, batch_extent);
@@ -261,3 +265,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   (void)fill_lo;
   (void)fill_hi;
 }
+
+#include "batch.cl"

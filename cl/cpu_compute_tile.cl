@@ -234,7 +234,11 @@ RLO_INLINE void rlo_compute_strip(__private uchar *block,
   (void)is_staged;
 }
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#else
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_COMMON_PARAMS,
     int x_axis,
     rlo_index x_units,
@@ -244,7 +248,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index y_dst_stride,
     rlo_numbers numbers) {
   rlo_index index[RLO_GRID_RANK];
-  rlo_decode(get_group_id(0), n_grid, grid_extent, index);
+  rlo_decode(RLO_GROUP, n_grid, grid_extent, index);
   __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
   __global uchar *to = RLO_DST_CORNER(RLO_DST_BYTES);
   const long xs = rlo_num_points(index, x_axis, RLO_COMPUTE_TILE_X, x_units);
@@ -293,3 +297,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   (void)fill_lo;
   (void)fill_hi;
 }
+
+#include "batch.cl"

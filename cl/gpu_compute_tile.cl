@@ -350,7 +350,14 @@ static inline void rlo_compute_rows(__private const rlo_tile *tile,
 
 #endif
 
+#if RLO_BATCH
+static void rlo_item(RLO_ITEM_PARAMS,
+#if RLO_TURNS
+    __local rlo_src_wide *sides,
+#endif
+#else
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
+#endif
     RLO_GROUP_PARAMS,
     rlo_index na,
     rlo_index nb,
@@ -358,7 +365,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     rlo_index dst_ld,
     rlo_numbers numbers RLO_GUARD_PARAMS) {
   rlo_index_list index;
-  rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
+  rlo_decode((uint)RLO_GROUP, grid_extent, grid_magic, &index);
   rlo_guard_list guards;
   RLO_GUARDS_LOAD
   const rlo_index a0 = (rlo_index)index.at[RLO_B_AXIS - 1] * RLO_TILE_A;
@@ -376,7 +383,9 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   tile.fill = fill_lo;
   tile.numbers = numbers;
 #if RLO_TURNS
+#if !RLO_BATCH
   __local rlo_src_wide sides[RLO_TILE_A * RLO_SIDES_B];
+#endif
   const bool is_whole =
       tile.is_inside && tile.ta == RLO_TILE_A && tile.tb == RLO_TILE_B;
   if (is_whole) {
@@ -395,3 +404,9 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
 #endif
   (void)fill_hi;
 }
+
+#if RLO_TURNS
+#define RLO_SHARED_TYPE  rlo_src_wide
+#define RLO_SHARED_COUNT (RLO_TILE_A * RLO_SIDES_B)
+#endif
+#include "batch.cl"

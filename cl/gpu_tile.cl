@@ -555,5 +555,6 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
                  &guards);
 }
 
-#define RLO_SHARED_SIDES RLO_TILE_SIDES
+#define RLO_SHARED_TYPE  rlo_side
+#define RLO_SHARED_COUNT RLO_TILE_SIDES
 #include "batch.cl"

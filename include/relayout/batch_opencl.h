@@ -18,7 +18,7 @@ typedef struct rlo_batch rlo_batch;
  *
  * There is one launch for each program and pair of memories: give tensors that have a
  * buffer in common one memory and offsets. Problems of one family that differ in extents
- * and strides mostly share a program. There is a launch for each item that computes, has
+ * and strides mostly share a program. There is a launch for each item that sums, has
  * elements of less than a byte, or is taken by no family but the one for all problems.
  *
  * @param items         borrowed; NULL only if `count` is 0.
