@@ -105,25 +105,22 @@ INLINE int32_t pack(const rlo__host_packing *to, float x) {
   return pick((value >= to->over) | ((int32_t)magnitude > 0x7f800000), to->nan, result);
 }
 
-/* At any address: both blocks are copied, and the numbers too, so that compilers know
- * that nothing overlaps. */
+/* At any address. The results are a block of their own, which is then copied, and so are
+ * the numbers, so that compilers know that nothing overlaps. */
 #define DEFINE_ROW(name, from, to, value)                                               \
   TARGET static void row_##name(const rlo__host_cast *cast, void *dst, const void *src, \
-                                const float *numbers) {                                 \
+                                const float *y) {                                       \
     const rlo__host_unpacking unpacking = cast->unpacking;                              \
     const rlo__host_packing packing = cast->packing;                                    \
     const rlo__host_limits limits = cast->limits;                                       \
-    from in[RLO__HOST_CAST_BLOCK];                                                      \
     to out[RLO__HOST_CAST_BLOCK];                                                       \
-    float y[RLO__HOST_CAST_BLOCK];                                                      \
     (void)unpacking;                                                                    \
     (void)packing;                                                                      \
     (void)limits;                                                                       \
-    memcpy(in, src, sizeof in);                                                         \
-    memcpy(y, numbers, sizeof y);                                                       \
     (void)y;                                                                            \
     for (int i = 0; i < RLO__HOST_CAST_BLOCK; ++i) {                                    \
-      const from x = in[i];                                                             \
+      from x;                                                                           \
+      memcpy(&x, (const char *)src + i * (int)sizeof x, sizeof x);                      \
       out[i] = (to)(value);                                                             \
     }                                                                                   \
     memcpy(dst, out, sizeof out);                                                       \
