@@ -40,6 +40,27 @@ rlo__side_reach rlo__problem_reach(const rlo_problem *problem, rlo__problem_side
   return reach;
 }
 
+/* Ends axes where a guard can hold no more, whatever the other axes are: canonical form
+ * leaves what it has merged as long as it was. Tells if it has. */
+static bool end_axes(rlo_problem *problem) {
+  bool has_ended = false;
+  for (int32_t n = 0; n < problem->num_guards * problem->num_axes; ++n) {
+    const rlo_guard *guard = &problem->guards[n / problem->num_axes];
+    const int32_t a = n % problem->num_axes;
+    const int64_t step = guard->form.axis[a];
+    rlo_form rest = guard->form;
+    int64_t min;
+    int64_t max;
+    rest.axis[a] = 0;
+    if (step > 0 && rlo__form_range(problem, &rest, &min, &max) && min < guard->limit) {
+      const int64_t count = (guard->limit - 1 - min) / step + 1;
+      has_ended = has_ended || count < problem->extents[a];
+      problem->extents[a] = rlo__min(count, problem->extents[a]);
+    }
+  }
+  return has_ended;
+}
+
 rlo_status rlo__problem_narrow(const rlo_problem *problem, rlo__problem_side side,
                                const rlo_form *form, rlo_problem *out, bool *out_is_exact) {
   bool keeps_terms = rlo__form_has_terms(problem, form);
@@ -70,6 +91,7 @@ rlo_status rlo__problem_narrow(const rlo_problem *problem, rlo__problem_side sid
                                      .dst_unit_bits = 1,
                                      .is_sequential = true};
   RLO_TRY(rlo_problem_canonicalize(out, 0, NULL, NULL));
+  RLO_TRY(end_axes(out) ? rlo_problem_canonicalize(out, 0, NULL, NULL) : RLO_OK);
   *out_is_exact = *out_is_exact && out->num_guards == 0;
   return RLO_OK;
 }
