@@ -139,7 +139,7 @@ typedef struct rlo_job_options {
   int32_t passes;
   /** Bytes of the destination's storage behind dst_bytes that two passes may
    *  use, and leave undefined. 0: none, for one pass. rlo_job_estimate says how
-   *  many are needed. */
+   *  many are needed. Not used with `scratch`. */
   int64_t scratch_bytes;
   /**
    * The path of a journal, so that the job can be resumed after a failure, a
@@ -175,10 +175,19 @@ typedef struct rlo_job_options {
    */
   rlo_status (*watch)(void *payload, int64_t offset, int64_t bytes, const void *from);
   void *watch_payload;
+  /**
+   * A storage of granules of a byte for the intermediate of two passes between granules: as
+   * the destination has none behind dst_bytes. The source's granules are read once, and what
+   * the problem needs of them is written there and read again; for `passes` of 0 if that
+   * moves fewer bytes than to read granules again. May be longer than is used, which is what
+   * is reserved and left undefined. Retained until the job ends. A job that is resumed needs
+   * the same one, with what it holds. NULL: none.
+   */
+  rlo_storage *scratch;
 } rlo_job_options;
 
 #define RLO_JOB_OPTIONS_INIT \
-  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL, NULL, NULL, NULL }
+  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL, NULL, NULL, NULL, NULL }
 
 /** The work and the memory that a job will take. */
 typedef struct rlo_job_estimate {
@@ -193,8 +202,8 @@ typedef struct rlo_job_estimate {
   int64_t read_run_bytes, write_run_bytes;
   /** Staging memory, and buffers on each device. */
   int64_t host_bytes, device_bytes;
-  /** Bytes of the destination's storage behind dst_bytes that two passes use.
-   */
+  /** Bytes that two passes use of the destination's storage behind dst_bytes, or of
+   *  `scratch`. */
   int64_t scratch_bytes;
   /** The time of a copy of the source to the destination, divided by the
    *  expected time. */
@@ -202,10 +211,13 @@ typedef struct rlo_job_estimate {
   /** The host_memory_bytes of job options with which the job is planned so,
    *  whatever memory is free then. */
   int64_t budget_bytes;
+  /** The part of bytes_read that the first pass reads: divided by the bytes of a granule of
+   *  the source, how many of them are read, or read again. */
+  int64_t source_bytes_read;
 } rlo_job_estimate;
 
 #define RLO_JOB_ESTIMATE_INIT \
-  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0 }
+  { sizeof(rlo_job_estimate), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0 }
 
 /**
  * Computes what a job would do in a service without contexts.
@@ -313,12 +325,14 @@ typedef struct rlo_job_info {
    *  where a run takes several. A storage that several jobs share counts the
    *  transfers of all. */
   int64_t smallest_read, smallest_write;
+  /** The part of bytes_read that the first pass has read. */
+  int64_t source_bytes_read;
 } rlo_job_info;
 
 #define RLO_JOB_INFO_INIT                                                                        \
   {                                                                                              \
     sizeof(rlo_job_info), RLO_JOB_QUEUED, RLO_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, {0.0}, \
-        0, 0, 0                                                                                  \
+        0, 0, 0, 0                                                                               \
   }
 
 /**

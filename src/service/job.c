@@ -72,6 +72,8 @@ static rlo_status start(rlo_job *job) {
     rlo__storage_set_streamed(job->dst);
   }
   RLO_TRY(rlo__storage_reserve(job->dst, job->dst_bytes));
+  RLO_TRY(job->scratch != NULL ? rlo__storage_reserve(job->scratch, job->plan.scratch_bytes)
+                               : RLO_OK);
   RLO_TRY(allocate_staging(job));
   RLO_TRY(read_indices(job));
   if (job->journal != NULL) {
@@ -83,8 +85,9 @@ static rlo_status start(rlo_job *job) {
 /* Makes durable what is written. */
 static rlo_status checkpoint(rlo_job *job) {
   RLO_TRY(check_source(job));
-  return job->journal != NULL ? rlo__journal_checkpoint(job->journal, job->dst)
-                              : rlo__storage_flush(job->dst);
+  rlo_storage *written = job->plan.passes[job->pass].storages[RLO__SIDE_DESTINATION];
+  return job->journal != NULL ? rlo__journal_checkpoint(job->journal, written)
+                              : rlo__storage_flush(written);
 }
 
 /* Releases what the job had; its numbers stay. The user's functions may be
@@ -99,7 +102,8 @@ static void release_parts(rlo_job *job) {
   rlo_storage_release(job->src);
   rlo_storage_release(job->dst);
   rlo_storage_release(job->indices);
-  job->src = job->dst = job->indices = NULL;
+  rlo_storage_release(job->scratch);
+  job->src = job->dst = job->indices = job->scratch = NULL;
 }
 
 static rlo_status do_pass(rlo__job_work *work, rlo__lane *lane) {
@@ -222,17 +226,21 @@ static void settle_pass(rlo_job *job) {
 }
 
 /* The least length of transfers; 0: there were none. */
-static int64_t smallest(const rlo__storage_counters *a, const rlo__storage_counters *b) {
-  int64_t least = rlo__min(atomic_load(&a->smallest), atomic_load(&b->smallest));
+static int64_t smallest(const rlo_job *job, bool is_write) {
+  int64_t least = INT64_MAX;
+  for (int32_t n = 0; n < 2 * job->plan.num_passes; ++n) {
+    const rlo_storage *storage = job->plan.passes[n / 2].storages[n % 2];
+    least = rlo__min(least, atomic_load(&storage->counters[is_write].smallest));
+  }
   return least == INT64_MAX ? 0 : least;
 }
 
 static void count_work(rlo_job *job, const rlo__job_work *work) {
-  const rlo__storage_counters *dst = job->dst->counters;
   rlo_job_info *info = &job->info;
-  info->smallest_read = smallest(&job->src->counters[0], &dst[0]);
-  info->smallest_write = smallest(&dst[1], &dst[1]);
+  info->smallest_read = smallest(job, false);
+  info->smallest_write = smallest(job, true);
   info->bytes_read += work->work.bytes_read;
+  info->source_bytes_read += job->pass == 0 ? work->work.bytes_read : 0;
   info->bytes_written += work->work.bytes_written;
   info->device_bytes_peak = rlo__max(info->device_bytes_peak, work->device_bytes);
   for (int32_t n = 0; n < RLO_STAGE_COUNT; ++n) {

@@ -55,6 +55,8 @@ struct rlo_job {
   rlo__saved_error failure;
   /** Retained until the end. `indices` is NULL if the problem loads none. */
   rlo_storage *src, *dst, *indices;
+  /** That of two passes, if it is not behind the destination; else NULL. */
+  rlo_storage *scratch;
   rlo__storage_identity src_identity;
   /** NULL: none. */
   rlo__journal *journal;

@@ -112,7 +112,7 @@ static rlo_status get_resumed_settings(const rlo__job_setting *setting, int64_t 
       scratch_bytes < out->scratch_bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the journal \"%s\" is of a job with %" PRId64 " passes and %" PRId64
-                    " bytes behind the destination; this one wants %" PRId32 " and %" PRId64,
+                    " bytes of scratch; this one wants %" PRId32 " and %" PRId64,
                     wanted->journal_path, out->passes, out->scratch_bytes, wanted->passes,
                     scratch_bytes);
   }
@@ -124,9 +124,9 @@ static rlo_status get_settings(const rlo_problem *problem, const rlo__job_settin
                                rlo__journal_settings *out) {
   const rlo__service_limits *limits = &setting->limits;
   const rlo_job_options *options = &setting->options;
-  /* The bytes that two passes may use behind the destination. */
-  int64_t scratch = rlo__min(options->scratch_bytes,
-                             setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);
+  const int64_t behind = setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes;
+  const int64_t scratch =
+      setting->scratch != NULL ? setting->scratch->bytes : rlo__min(options->scratch_bytes, behind);
   if (setting->resumed != NULL) {
     return get_resumed_settings(setting, scratch, out);
   }
@@ -202,7 +202,7 @@ static void plan_in_place(const rlo_problem *problem, const rlo__job_setting *se
 }
 
 /* Makes two passes of one. The pieces of the second are copies, and start and
- * end on the host. */
+ * end on the host; with an intermediate, of which nothing is anybody's, those of both. */
 static void take_two(const rlo__piece_plan plans[2], rlo__job_plan *out) {
   out->num_passes = 2;
   out->scratch_bytes = plans[0].shift_bytes;
@@ -211,9 +211,39 @@ static void take_two(const rlo__piece_plan plans[2], rlo__job_plan *out) {
   out->passes[1].plan = plans[1];
   out->passes[1].num_lanes = 0;
   out->passes[1].copies = false;
+  if (!plans[0].is_tiled[RLO__SIDE_DESTINATION]) {
+    out->passes[0].num_lanes = 0;
+    out->passes[0].copies = false;
+    out->passes[0].is_new_destination = true;
+  }
 }
 
-/* Plans one pass or two: those that are asked for, or the faster. */
+static int64_t bytes_moved(const rlo__piece_plan *plan) {
+  return rlo__add_capped(plan->bytes_read, plan->bytes_written);
+}
+
+/* Plans two passes: through the destination, else an intermediate where the source has
+ * chunks, of more than a unit. */
+static rlo_status plan_two(const rlo_problem *problem, const rlo__job_setting *setting,
+                           const rlo__piece_budget *budget, rlo__piece_plan two[2],
+                           bool *out_is_between) {
+  const rlo_storage_traits *src = &setting->traits[RLO__SIDE_SOURCE];
+  const rlo_storage_traits *dst = &setting->traits[RLO__SIDE_DESTINATION];
+  const bool is_behind = setting->scratch == NULL;
+  *out_is_between = false;
+  if (is_behind) {
+    const rlo_status status = rlo__piece_plan_make_two(problem, src, dst, budget, two);
+    if (status == RLO_OK || src->granule_bytes <= RLO_MAX_UNIT_BITS / 8) {
+      return status;
+    }
+  }
+  *out_is_between = true;
+  return rlo__piece_plan_make_between(problem, src, dst, is_behind ? dst : setting->scratch,
+                                      is_behind ? problem->dst_bytes : 0, budget, two);
+}
+
+/* Plans one pass or two: those that are asked for, or the faster. With an intermediate
+ * these are those that move fewer bytes, since what is read again is decoded again. */
 static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setting *setting,
                                 int64_t wanted, const rlo__piece_budget *budget,
                                 rlo__job_plan *out) {
@@ -229,13 +259,16 @@ static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setti
   if (two == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = rlo__piece_plan_make_two(problem, src, dst, budget, two);
+  bool is_between;
+  rlo_status status = plan_two(problem, setting, budget, two, &is_between);
   bool is_better = status == RLO_OK;
   if (wanted == 0) {
     status = rlo__piece_plan_make(problem, src, dst, budget, one);
-    is_better = is_better && (status != RLO_OK || rlo__piece_plan_cost(&two[0], good) +
-                                                          rlo__piece_plan_cost(&two[1], good) <
-                                                      rlo__piece_plan_cost(one, good));
+    const bool is_less =
+        is_between ? rlo__add_capped(bytes_moved(&two[0]), bytes_moved(&two[1])) < bytes_moved(one)
+                   : rlo__piece_plan_cost(&two[0], good) + rlo__piece_plan_cost(&two[1], good) <
+                         rlo__piece_plan_cost(one, good);
+    is_better = is_better && (status != RLO_OK || is_less);
   }
   if (is_better) {
     take_two(two, out);

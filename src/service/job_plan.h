@@ -32,6 +32,9 @@ typedef struct rlo__job_setting {
    *  devices that share its memory. */
   bool is_in_memory[2];
   bool are_indices_in_memory;
+  /** Of the scratch of two passes, where they have one of their own; borrowed. NULL: it
+   *  is behind the destination. */
+  const rlo_storage_traits *scratch;
   rlo_job_options options;
   /** Settings with which the job was planned when it began; NULL: it begins
    *  now. */
@@ -46,7 +49,7 @@ typedef struct rlo__job_plan {
   /** The part of host_bytes, at its begin, that indices are read to; 0 if they
    *  are used where they lie. */
   int64_t index_bytes;
-  /** Bytes that two passes use behind the destination. */
+  /** Bytes that two passes use of the scratch. */
   int64_t scratch_bytes;
   /** For a journal. */
   rlo__journal_settings settings;

@@ -70,28 +70,13 @@ typedef struct chunks {
 
 /* ------------------------------------------------------------------- chunks */
 
-/* The source's step for one step of a form while its quotient stays; 0 if it is not
- * the same along all axes. */
-static int64_t inner_step(const rlo_problem *problem, const rlo_form *form) {
-  int64_t step = 0;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    const int64_t along = form->axis[a] == 0 ? step : problem->src.axis[a] / form->axis[a];
-    if (along * form->axis[a] != problem->src.axis[a] * (form->axis[a] != 0) ||
-        (step != 0 && along != step)) {
-      return 0;
-    }
-    step = along;
-  }
-  return step;
-}
-
 /* Takes the moves of quotients for granules, where units are. */
 static void find_granule(chunks *c) {
   const rlo_problem *problem = c->grid.problem;
   int64_t units = 0;
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     const rlo_term *term = &problem->terms[t];
-    const int64_t step = inner_step(problem, &term->form);
+    const int64_t step = rlo__grid_inner_step(problem, &term->form);
     int64_t move;
     if (step != 0 && rlo__mul_add(problem->src.term[t], step, term->divisor, &move)) {
       units = rlo__gcd(units, rlo__abs(move));
@@ -197,7 +182,7 @@ static rlo_status find_chunks(chunks *c) {
   }
   for (int32_t t = problem->num_terms - 1; t >= 0; --t) {
     const rlo_term *term = &problem->terms[t];
-    const int64_t step = inner_step(problem, &term->form);
+    const int64_t step = rlo__grid_inner_step(problem, &term->form);
     if (is_chunk_index(c, t, step)) {
       RLO_TRY(add_index(c, t));
       inner.term[t] = 0;

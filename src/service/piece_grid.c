@@ -52,6 +52,19 @@ static double step_along(const rlo_problem *problem, const rlo_form *form, int32
   return step;
 }
 
+int64_t rlo__grid_inner_step(const rlo_problem *problem, const rlo_form *form) {
+  int64_t step = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    const int64_t along = form->axis[a] == 0 ? step : problem->src.axis[a] / form->axis[a];
+    if (along * form->axis[a] != problem->src.axis[a] * (form->axis[a] != 0) ||
+        (step != 0 && along != step)) {
+      return 0;
+    }
+    step = along;
+  }
+  return step;
+}
+
 void rlo__grid_rank_axes(const rlo_problem *problem, rlo__problem_side side,
                          int32_t out_axes[RLO_MAX_AXES], double out_steps[RLO_MAX_AXES]) {
   double steps[RLO_MAX_AXES];

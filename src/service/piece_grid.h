@@ -38,6 +38,10 @@ rlo__range rlo__grid_part(const rlo__piece_grid *grid, int32_t axis, int64_t par
 void rlo__grid_rank_axes(const rlo_problem *problem, rlo__problem_side side,
                          int32_t out_axes[RLO_MAX_AXES], double out_steps[RLO_MAX_AXES]);
 
+/** The source's step for one step of a form while its quotient stays; 0 if it is not
+ *  the same along all axes. */
+int64_t rlo__grid_inner_step(const rlo_problem *problem, const rlo_form *form);
+
 /** The least number of bits that is whole in units of a side and in bytes. */
 int64_t rlo__grid_whole_bits(const rlo_problem *problem, rlo__problem_side side);
 

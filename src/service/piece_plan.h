@@ -69,8 +69,8 @@ typedef struct rlo__piece_plan {
   bool is_tiled[2];
   /** The extents of a band. */
   int64_t band[RLO_MAX_AXES];
-  /** How far behind the place of a band its tiles begin, in bytes: two bands.
-   *  So many bytes behind the destination are used; 0: one plan. */
+  /** Bytes of scratch that two plans use: how far behind the place of a band its tiles
+   *  begin, two bands; or, in the first plan, the intermediate. */
   int64_t shift_bytes;
 } rlo__piece_plan;
 
@@ -99,7 +99,7 @@ typedef struct rlo__piece_budget {
   /** Pieces are copied to a device and back: a slot holds their source, then
    *  their destination. */
   bool copies;
-  /** Bytes behind the destination's that two plans may use. */
+  /** Bytes behind the destination's, or of an intermediate, that two plans may use. */
   int64_t scratch_bytes;
 } rlo__piece_budget;
 
@@ -173,6 +173,25 @@ RLO_NODISCARD rlo_status rlo__piece_plan_make_two(const rlo_problem *problem,
                                                   const rlo_storage_traits *dst,
                                                   const rlo__piece_budget *budget,
                                                   rlo__piece_plan out[2]);
+
+/**
+ * Cuts a problem for two passes through an intermediate that is as long as what is read:
+ * each chunk of the source is read once, by the first pass.
+ * @param mid     the intermediate, of granules of a byte.
+ * @param offset  where it begins there, in bytes; it ends after `budget->scratch_bytes`
+ *                more at most.
+ * @param out  the plans of the first and of the second pass.
+ * @return RLO_OK; RLO_OUT_OF_RANGE if the scratch or the budget is too small;
+ *         RLO_UNSUPPORTED for a problem that sums, loads, or reads its destination, where
+ *         a side is in memory or has an order; or what rlo__piece_plan_make returns.
+ *         Threads: safe (pure).
+ */
+RLO_NODISCARD rlo_status rlo__piece_plan_make_between(const rlo_problem *problem,
+                                                      const rlo_storage_traits *src,
+                                                      const rlo_storage_traits *dst,
+                                                      const rlo_storage_traits *mid, int64_t offset,
+                                                      const rlo__piece_budget *budget,
+                                                      rlo__piece_plan out[2]);
 
 /**
  * Cuts a problem into boxes of whole granules of the destination, and those into

@@ -153,9 +153,14 @@ static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
   return RLO_OK;
 }
 
-/* The most that is read for a lattice in whole granules, wherever it begins. */
+/* The most that is read for a lattice in whole granules: wherever it begins, unless all of
+ * the kind begin with one. */
 static rlo__lattice widest(const tallier *t, const rlo__lattice *lattice) {
   const int64_t wide = rlo__grid_wide_granule(t->grid->problem, t->side, t->granule_bytes);
+  if (t->is_stepped && wide == t->granule_bytes && lattice->is_exact && lattice->base_byte >= 0 &&
+      lattice->base_byte % wide == 0) {
+    return rlo__lattice_widen(lattice, wide, t->grid->storage_bytes[t->side]);
+  }
   const int64_t most =
       rlo__add_capped(rlo__lattice_hull(lattice).run_bytes, rlo__mul_capped(2, wide - 1));
   return (rlo__lattice){.run_bytes = rlo__min(most, t->grid->storage_bytes[t->side])};

@@ -38,6 +38,7 @@ static rlo_job_estimate fill_estimate(const rlo__job_plan *plan, const rlo__job_
   made.host_bytes = plan->host_bytes;
   made.device_bytes = plan->device_bytes;
   made.scratch_bytes = plan->scratch_bytes;
+  made.source_bytes_read = plan->passes[0].plan.bytes_read;
   const int64_t given = setting->options.host_memory_bytes;
   made.budget_bytes = given != 0 ? given : plan->settings.host_bytes;
   double time = 0;
@@ -61,6 +62,20 @@ static rlo_job_estimate fill_estimate(const rlo__job_plan *plan, const rlo__job_
   return made;
 }
 
+/* Checks the scratch that two passes may have of their own; NULL: they have none. */
+static rlo_status check_scratch(const rlo_storage *scratch, const rlo_storage *src,
+                                const rlo_storage *dst, rlo__job_setting *setting) {
+  if (scratch == NULL) {
+    return RLO_OK;
+  }
+  if (scratch == src || scratch == dst || scratch->is_write_only || scratch->traits.is_read_only) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the scratch of a job is a storage of its own that can be read and written");
+  }
+  setting->scratch = &scratch->traits;
+  return RLO_OK;
+}
+
 /* Sides in memory are used there, as is_usable_memory() has it. */
 static rlo_status estimate(const rlo__service_limits *limits, const rlo_problem *problem,
                            const rlo_storage_traits *src, const rlo_storage_traits *dst,
@@ -71,6 +86,7 @@ static rlo_status estimate(const rlo__service_limits *limits, const rlo_problem 
   RLO_TRY(read_side(dst, problem->dst_bytes, RLO__SIDE_DESTINATION, &setting));
   setting.are_indices_in_memory =
       setting.options.indices != NULL && setting.options.indices->memory != NULL;
+  RLO_TRY(check_scratch(setting.options.scratch, NULL, NULL, &setting));
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
   if (plan == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -171,6 +187,11 @@ static rlo_status open_journal(rlo__job_setting *setting, const rlo_storage *dst
                     "the destination of a job with a journal is memory, which "
                     "nothing outlives; a file, or functions");
   }
+  if (setting->scratch != NULL && setting->options.scratch->kind->flush == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the scratch of a job with a journal is memory, which "
+                    "nothing outlives; a file, or functions");
+  }
   RLO_TRY(rlo__journal_open(path, true, &job->journal));
   setting->resumed = rlo__journal_get_settings(job->journal);
   return RLO_OK;
@@ -221,8 +242,10 @@ static void hash_plan(rlo__hash *hash, const rlo__piece_plan *plan) {
 static rlo_status fit_journal(const char *path, const rlo_problem *problem, rlo_job *job) {
   rlo__job_plan *plan = &job->plan;
   rlo__storage_identity dst;
+  rlo__storage_identity scratch = {.is_file = false};
   RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
   RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
+  RLO_TRY(job->scratch != NULL ? rlo__storage_get_identity(job->scratch, &scratch) : RLO_OK);
   if (rlo__storage_is_same_file(&job->src_identity, &dst)) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the source and the destination are parts of one file: a "
@@ -233,6 +256,9 @@ static rlo_status fit_journal(const char *path, const rlo_problem *problem, rlo_
   RLO_TRY(hash_indices(&hash, job));
   hash_source(&hash, &job->src_identity);
   hash_file(&hash, &dst);
+  if (job->scratch != NULL) {
+    hash_file(&hash, &scratch);
+  }
   rlo__hash_i64(&hash, job->service->limits.copies);
   for (int32_t n = 0; n < plan->num_passes; ++n) {
     hash_plan(&hash, &plan->passes[n].plan);
@@ -244,8 +270,9 @@ static rlo_status fit_journal(const char *path, const rlo_problem *problem, rlo_
   RLO_TRY(rlo__journal_fit(job->journal, &subject));
   /* The file was reserved before the journal was created. One that is shorter
    * has been made since, even if its number is the same. */
-  if (rlo__journal_get_settings(job->journal) != NULL && dst.is_file &&
-      dst.bytes < problem->dst_bytes) {
+  const bool is_shorter = (dst.is_file && dst.bytes < problem->dst_bytes) ||
+                          (scratch.is_file && scratch.bytes < plan->scratch_bytes);
+  if (rlo__journal_get_settings(job->journal) != NULL && is_shorter) {
     return rlo__journal_fail_other(path);
   }
   job->info.bytes_resumed =
@@ -271,6 +298,7 @@ static rlo_status fill_job(rlo_service *service, const rlo_problem *problem, rlo
     setting.are_indices_in_memory = is_usable_memory(service, indices, problem->index_bytes);
     job->indices = rlo_storage_retain(indices);
   }
+  RLO_TRY(check_scratch(setting.options.scratch, src, dst, &setting));
   if (dst->is_write_only) {
     /* Two passes read what they have written. */
     setting.options.scratch_bytes = 0;
@@ -280,10 +308,12 @@ static rlo_status fill_job(rlo_service *service, const rlo_problem *problem, rlo
   job->pass = -1;
   job->info = (rlo_job_info)RLO_JOB_INFO_INIT;
   job->info.num_passes = plan->num_passes;
+  job->scratch = plan->num_passes > 1 ? rlo_storage_retain(setting.options.scratch) : NULL;
+  rlo_storage *mid = job->scratch != NULL ? job->scratch : dst;
   for (int32_t n = 0; n < plan->num_passes; ++n) {
     rlo__pass *pass = &plan->passes[n];
-    pass->storages[RLO__SIDE_SOURCE] = n == 0 ? src : dst;
-    pass->storages[RLO__SIDE_DESTINATION] = dst;
+    pass->storages[RLO__SIDE_SOURCE] = n == 0 ? src : mid;
+    pass->storages[RLO__SIDE_DESTINATION] = n + 1 == plan->num_passes ? dst : mid;
     pass->watch = n + 1 == plan->num_passes ? setting.options.watch : NULL;
     pass->watch_payload = setting.options.watch_payload;
     job->info.num_pieces += rlo__pass_num_pieces(pass);
@@ -294,7 +324,7 @@ static rlo_status fill_job(rlo_service *service, const rlo_problem *problem, rlo
   job->priority = setting.options.priority;
   plan->passes[0].index_number = atomic_fetch_add(&num_submitted, 1);
   job->src_bytes = problem->src_bytes;
-  job->dst_bytes = problem->dst_bytes + plan->scratch_bytes;
+  job->dst_bytes = problem->dst_bytes + (job->scratch != NULL ? 0 : plan->scratch_bytes);
   job->src = rlo_storage_retain(src);
   job->dst = rlo_storage_retain(dst);
   atomic_init(&job->is_cancelled, false);

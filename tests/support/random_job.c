@@ -136,6 +136,10 @@ bool test_job_init(test_job *job, uint64_t seed, int number, int cut) {
   watched_storage_init(&job->indices, draw_kind(&random), &job->problem.indices,
                        problem->index_bytes, &traits);
   job->options.indices = job->indices.storage;
+  const bool has_scratch = test_random_once_in(&random, 3);
+  watched_storage_init(&job->scratch, draw_kind(&random), job->before,
+                       has_scratch ? TEST_JOB_BYTES : 0, &traits);
+  job->options.scratch = has_scratch ? job->scratch.storage : NULL;
   return true;
 }
 
@@ -194,14 +198,18 @@ static rlo_status watch(void *payload, int64_t offset, int64_t bytes, const void
 }
 
 bool test_job_submit(test_job *job, rlo_service *service) {
-  test_storage_stats src, dst;
+  test_storage_stats src, dst, scratch;
+  if (job->options.journal_path != NULL && watched_storage_is_memory(&job->scratch)) {
+    job->options.scratch = NULL;
+  }
   job->options.watch = watch;
   job->options.watch_payload = job;
   memset(job->times_shown, 0, (size_t)job->problem.problem.dst_bytes);
   src = test_storage_get_stats(job->src.storage);
   dst = test_storage_get_stats(job->dst.storage);
-  job->read_before = src.bytes_read + dst.bytes_read;
-  job->written_before = dst.bytes_written;
+  scratch = test_storage_get_stats(job->scratch.storage);
+  job->read_before = src.bytes_read + dst.bytes_read + scratch.bytes_read;
+  job->written_before = dst.bytes_written + scratch.bytes_written;
   rlo_status status = submit_passes(job, service);
   if (status == RLO_OUT_OF_RANGE && !is_about_devices()) {
     int64_t least = least_of_message();
@@ -231,11 +239,12 @@ bool test_job_submit(test_job *job, rlo_service *service) {
 /* --------------------------------------------------------------------- ends */
 
 static void expect_bytes(const test_job *job, const rlo_job_info *info) {
-  test_storage_stats src, dst;
+  test_storage_stats src, dst, scratch;
+  scratch = test_storage_get_stats(job->scratch.storage);
   src = test_storage_get_stats(job->src.storage);
   dst = test_storage_get_stats(job->dst.storage);
-  int64_t num_read = src.bytes_read + dst.bytes_read - job->read_before;
-  int64_t num_written = dst.bytes_written - job->written_before;
+  int64_t num_read = src.bytes_read + dst.bytes_read + scratch.bytes_read - job->read_before;
+  int64_t num_written = dst.bytes_written + scratch.bytes_written - job->written_before;
   if (!watched_storage_is_memory(&job->src)) {
     EXPECT(job, info->bytes_read == num_read,
            "%" PRId64 " bytes are counted as read, %" PRId64 " were" AGAIN, info->bytes_read,
@@ -279,7 +288,8 @@ static void expect_range(const test_job *job, const watched_storage *storage,
 static bool is_right(const test_job *job, int64_t n, uint8_t got) {
   uint8_t written = job->written[n];
   int64_t end = job->problem.problem.dst_bytes;
-  if (job->num_passes == 2 && n >= end && n < end + job->options.scratch_bytes) {
+  const int64_t behind = job->options.scratch == NULL ? job->options.scratch_bytes : 0;
+  if (job->num_passes == 2 && n >= end && n < end + behind) {
     return true;
   }
   return job->options.is_new_destination
@@ -336,6 +346,7 @@ void test_job_deinit(test_job *job) {
   watched_storage_deinit(&job->src);
   watched_storage_deinit(&job->dst);
   watched_storage_deinit(&job->indices);
+  watched_storage_deinit(&job->scratch);
 }
 
 /* ------------------------------------------------------------------- counts */
@@ -348,6 +359,7 @@ void test_job_run(test_job *job, rlo_service *service, test_job_counts *counts) 
     counts->with_boxes += job->num_boxes > 1;
     counts->with_thousands += job->num_pieces >= 1000;
     counts->of_two_passes += job->num_passes == 2;
+    counts->of_scratch += job->num_passes == 2 && job->options.scratch != NULL;
     const rlo_problem *problem = &job->problem.problem;
     counts->read_forward += job->num_boxes > 1 && job->src.storage->traits.is_forward;
     counts->written_forward += job->num_boxes > 1 && job->dst.storage->traits.is_forward;
@@ -365,14 +377,15 @@ void test_job_run(test_job *job, rlo_service *service, test_job_counts *counts) 
 void test_job_expect_counts(const test_job_counts *counts) {
   (void)printf(
       "%d jobs, %d of several pieces, %d of several boxes, %d of a thousand "
-      "pieces or more, %d of two passes; of several pieces %d load, %d sum, "
+      "pieces or more, %d of two passes, %d with a scratch; of several pieces %d load, %d sum, "
       "%d read the destination; %d refused\n",
       counts->jobs, counts->with_pieces, counts->with_boxes, counts->with_thousands,
-      counts->of_two_passes, counts->cut_loads, counts->cut_sums, counts->cut_additions,
-      counts->refused);
+      counts->of_two_passes, counts->of_scratch, counts->cut_loads, counts->cut_sums,
+      counts->cut_additions, counts->refused);
   (void)fflush(stdout);
   ck_assert_int_gt(counts->with_pieces, counts->jobs / 4);
   ck_assert_int_gt(counts->with_boxes, counts->jobs / 5);
   ck_assert_int_gt(counts->of_two_passes, counts->jobs / 100);
+  ck_assert_int_gt(counts->of_scratch, counts->jobs / 100);
   ck_assert_int_lt(counts->refused, counts->jobs / 3);
 }

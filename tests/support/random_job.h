@@ -20,7 +20,7 @@ typedef struct test_job {
   int number, cut;
   test_problem problem;
   rlo_job_options options;
-  watched_storage src, dst, indices;
+  watched_storage src, dst, indices, scratch;
   rlo_job *job;
   /** The bytes that the storages had moved before the job: it may have been
    *  submitted before, and cancelled. */
@@ -64,7 +64,8 @@ typedef struct test_job_counts {
   int jobs, refused;
   /** Jobs of several pieces, of several boxes, of a thousand pieces or more. */
   int with_pieces, with_boxes, with_thousands;
-  int of_two_passes;
+  /** And those of them with a scratch of their own. */
+  int of_two_passes, of_scratch;
   /** Of several boxes, from a source that is read forward, and to a destination that is
    *  written so. */
   int read_forward, written_forward;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Jobs between arrays in chunks: grids that divide each other and grids that do not,
- * with chunks at borders. A chunk is a granule, or the tile of a file. */
+ * with chunks at borders. A chunk is a granule, or the tile of a file. Some jobs have a
+ * scratch for an intermediate. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -97,17 +98,18 @@ typedef struct grids {
   bool is_filled;
   /** Bytes are granules. */
   bool is_plain[2];
+  bool has_scratch;
 } grids;
 
 static uint64_t seed;
 static int number;
 static grids g;
 static rlo_problem problem;
-static chunk_store src, dst;
+static chunk_store src, dst, mid;
 static uint8_t wanted[MOST_BYTES];
 static rlo_service *service;
 static char texts[2][512];
-static int num_inexact;
+static int num_inexact, num_of_two_passes;
 
 #define AGAIN "; %s to %s; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", grids %d"
 #define EXPECT(condition, ...) \
@@ -172,6 +174,7 @@ static bool lower(test_random *random) {
   }
   open_store(&src, problem.src_bytes, g.is_plain[0] ? 1 : chunk_bytes(0));
   open_store(&dst, problem.dst_bytes, g.is_plain[1] ? 1 : chunk_bytes(1));
+  open_store(&mid, MOST_BYTES, 1);
   for (int64_t n = 0; n < MOST_BYTES; ++n) {
     src.memory[n] = (uint8_t)test_random_bits(random);
     dst.memory[n] = wanted[n] = (uint8_t)test_random_bits(random);
@@ -183,6 +186,7 @@ static bool lower(test_random *random) {
 static void release_stores(void) {
   rlo_storage_release(src.storage);
   rlo_storage_release(dst.storage);
+  rlo_storage_release(mid.storage);
 }
 
 /* The memory with which each chunk can be read once: boxes that begin and end with
@@ -201,14 +205,18 @@ static int64_t memory_for_once(void) {
   return (is_whole ? 1 : 2) * rlo__ceil_div(box, 64) * 64 + rlo__ceil_div(chunk_bytes(0), 64) * 64;
 }
 
-static int64_t least_memory(rlo_job_options *options) {
+static rlo_status make_estimate(const rlo_job_options *options, rlo_job_estimate *out) {
   rlo_storage_traits traits[2] = {RLO_STORAGE_TRAITS_INIT, RLO_STORAGE_TRAITS_INIT};
-  rlo_job_estimate estimate = RLO_JOB_ESTIMATE_INIT;
+  *out = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   expect_ok(rlo_storage_get_traits(src.storage, &traits[0]));
   expect_ok(rlo_storage_get_traits(dst.storage, &traits[1]));
+  return rlo_service_estimate(service, &problem, &traits[0], &traits[1], options, out);
+}
+
+static int64_t least_memory(rlo_job_options *options) {
+  rlo_job_estimate estimate;
   options->host_memory_bytes = 1;
-  rlo_status status =
-      rlo_service_estimate(service, &problem, &traits[0], &traits[1], options, &estimate);
+  rlo_status status = make_estimate(options, &estimate);
   const char *text = strstr(rlo_error_last()->message, "suffices is ");
   EXPECT(status == RLO_OUT_OF_RANGE && text != NULL, "%s" AGAIN, rlo_error_last()->message);
   return strtoll(text + strlen("suffices is "), NULL, 10);
@@ -247,9 +255,36 @@ static rlo_job *submit(const rlo_job_options *options) {
   return job;
 }
 
-static void expect_counts(rlo_job *job, int64_t memory) {
+/* Two passes read each chunk once where the budget has room for some of the source, and
+ * write each byte of the intermediate once; one pass is taken where that moves no more. */
+static void expect_passes(const rlo_job_info *info, const rlo_job_options *options) {
+  rlo_job_options two = *options;
+  rlo_job_estimate estimate;
+  two.passes = 2;
+  if (info->num_passes == 2) {
+    expect_ok(make_estimate(options, &estimate));
+    const int64_t some_chunks = 12 * rlo__ceil_div(chunk_bytes(0), 64) * 64;
+    EXPECT(g.is_plain[0] || options->host_memory_bytes < some_chunks ||
+               info->source_bytes_read == src.bytes,
+           "%" PRId64 " bytes are read" AGAIN, info->source_bytes_read);
+    for (int64_t n = 0; n < MOST_BYTES; ++n) {
+      EXPECT(mid.writes[n] <= (n < estimate.scratch_bytes),
+             "byte %" PRId64 " of the intermediate was written %d times" AGAIN, n, mid.writes[n]);
+    }
+    ++num_of_two_passes;
+  } else if (make_estimate(&two, &estimate) == RLO_OK) {
+    EXPECT(info->bytes_total <= estimate.bytes_read + estimate.bytes_written,
+           "%" PRId64 " bytes are moved" AGAIN, info->bytes_total);
+  }
+}
+
+static void expect_counts(rlo_job *job, const rlo_job_options *options) {
+  const int64_t memory = options->host_memory_bytes;
   rlo_job_info info = RLO_JOB_INFO_INIT;
   expect_ok(rlo_job_get_info(job, &info));
+  if (g.has_scratch) {
+    expect_passes(&info, options);
+  }
   int most = 0;
   const bool is_plain = g.is_plain[0] || g.is_plain[1];
   for (int64_t n = 0; n < src.bytes / src.chunk_bytes; ++n) {
@@ -260,13 +295,13 @@ static void expect_counts(rlo_job *job, int64_t memory) {
     EXPECT(dst.writes[n] == 1 || (g.is_plain[1] && dst.writes[n] == 0),
            "chunk %" PRId64 " was written %d times" AGAIN, n, dst.writes[n]);
   }
-  EXPECT(memory < memory_for_once() || most == 1 || is_plain, "a chunk was read %d times" AGAIN,
-         most);
+  EXPECT(memory < memory_for_once() || most == 1 || is_plain || info.num_passes == 2,
+         "a chunk was read %d times" AGAIN, most);
   /* What destinations have between elements is read in addition. */
   const int64_t moved = info.bytes_read + info.bytes_written;
   EXPECT(!g.is_filled || info.bytes_total >= moved,
          "%" PRId64 " bytes planned, %" PRId64 " moved" AGAIN, info.bytes_total, moved);
-  num_inexact += g.is_filled && !is_plain && info.bytes_total > moved;
+  num_inexact += g.is_filled && !is_plain && info.num_passes == 1 && info.bytes_total > moved;
   EXPECT(info.host_bytes_peak <= memory, "%" PRId64 " bytes of %" PRId64 AGAIN,
          info.host_bytes_peak, memory);
   EXPECT(info.pieces_done == info.num_pieces, "%" PRId64 " pieces, of %" PRId64 AGAIN,
@@ -276,11 +311,17 @@ static void expect_counts(rlo_job *job, int64_t memory) {
 static void run(test_random *random) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   draw_budget(random, &options);
+  options.scratch = g.has_scratch ? mid.storage : NULL;
+  rlo_job_estimate two;
+  options.passes = g.has_scratch && !g.is_plain[0] && test_random_once_in(random, 3) ? 2 : 0;
+  if (options.passes == 2 && make_estimate(&options, &two) != RLO_OK) {
+    options.passes = 0;
+  }
   rlo_job *job = submit(&options);
   expect_ok(rlo_job_wait(job, -1, NULL));
   EXPECT(rlo_job_result(job) == RLO_OK, "%s" AGAIN, rlo_error_last()->message);
   EXPECT(memcmp(dst.memory, wanted, MOST_BYTES) == 0, "other bytes" AGAIN);
-  expect_counts(job, options.host_memory_bytes);
+  expect_counts(job, &options);
   rlo_job_release(job);
 }
 
@@ -309,6 +350,7 @@ static void draw(test_random *random) {
     g.permutation[k] = g.permutation[other];
     g.permutation[other] = k;
   }
+  g.has_scratch = test_random_once_in(random, 2);
 }
 
 RLO_TEST(test_service_chunks__random_grids) {
@@ -324,8 +366,10 @@ RLO_TEST(test_service_chunks__random_grids) {
       ++done;
     }
   }
-  printf("%d pairs of grids, %d of which read less than planned\n", done, num_inexact);
+  printf("%d pairs of grids, %d of which read less than planned, %d of two passes\n", done,
+         num_inexact, num_of_two_passes);
   ck_assert_int_gt(done, cases / 2);
+  ck_assert_int_gt(num_of_two_passes, done / 20);
   ck_assert_int_le(num_inexact, 1 + done / 200);
 }
 
@@ -336,50 +380,88 @@ static const struct {
   const char *src, *dst;
   int64_t chunk_bytes[2];
   int64_t memory, num_chunks, num_reads;
+  /** Of the intermediate, for which there is a scratch then. */
+  int64_t mid_bytes;
 } known[] = {
+    {"f32[4096,4096]{1,0:T(4096,16)}",
+     "f32[4096,4096]{1,0:T(16,4096)}",
+     {262144, 262144},
+     4 << 20,
+     256,
+     9472,
+     0},
+    {"f32[4096,4096]{1,0:T(4096,16)}",
+     "f32[4096,4096]{1,0:T(16,4096)}",
+     {262144, 262144},
+     1 << 20,
+     256,
+     256,
+     67108864},
+    {"f32[4100,721,1440]{2,1,0:T(50,721,144)}",
+     "f32[4100,721,1440]{2,1,0:T(4000,16,16)}",
+     {20764800, 4096000},
+     INT64_C(128) << 20,
+     820,
+     820,
+     INT64_C(33914880000)},
+    /* Granules of the destination alone. */
+    {"f32[4100,7200]{1,0:T(50,16)}",
+     "f32[4100,7200]{1,0:T(4000,16)}",
+     {1, 256000},
+     INT64_C(64) << 20,
+     118080000,
+     118080000,
+     0},
     {"f32[1000,1000]{1,0:T(128,128)}",
      "f32[1000,1000]{1,0:T(96,80)}",
      {65536, 30720},
      1 << 20,
      64,
-     80},
+     80,
+     0},
     {"f32[1000,1000]{1,0:T(128,128)}",
      "f32[1000,1000]{1,0:T(96,80)}",
      {65536, 30720},
      2 << 20,
      64,
-     64},
+     64,
+     0},
     {"f32[4100,721,1440]{2,1,0:T(50,721,144)}",
      "f32[4100,721,1440]{2,1,0:T(4000,16,16)}",
      {20764800, 4096000},
      INT64_C(1) << 30,
      820,
-     3280},
+     3280,
+     0},
     {"f32[4100,721,1440]{2,1,0:T(50,721,144)}",
      "f32[4100,721,1440]{2,1,0:T(4000,16,16)}",
      {20764800, 4096000},
      INT64_C(4) << 30,
      820,
-     820},
+     820,
+     0},
     {"f32[400,500,60]{2,1,0:T(100,128,30)}",
      "f32[400,500,60]{2,1,0:T(45,250,64)}",
      {1536000, 2880000},
      9000000,
      32,
-     120},
+     120,
+     0},
     {"f32[400,500,60]{2,1,0:T(100,128,30)}",
      "f32[400,500,60]{2,1,0:T(45,250,64)}",
      {1536000, 2880000},
      64 << 20,
      32,
-     32},
+     32,
+     0},
     /* Tiles of files: each byte once. */
     {"f32[400,500,600]{2,1,0:T(100,128,30)}",
      "f32[400,500,600]{2,1,0:T(45,250,64)fill(zero)}",
      {1, 1},
      60000000,
      491520000,
-     480000000},
+     480000000,
+     0},
 };
 
 RLO_TABLE_TEST(test_service_chunks__dry_runs_say_how_often_chunks_are_read, known) {
@@ -396,10 +478,16 @@ RLO_TABLE_TEST(test_service_chunks__dry_runs_say_how_often_chunks_are_read, know
   options.host_memory_bytes = known[_i].memory;
   options.max_running_jobs = 1;
   rlo_job_estimate estimate = RLO_JOB_ESTIMATE_INIT;
-  expect_ok(rlo_job_estimate_make(&problem, &traits[0], &traits[1], &options, NULL, &estimate));
+  rlo_job_options job_options = RLO_JOB_OPTIONS_INIT;
+  open_store(&mid, INT64_MAX / 16, 1);
+  job_options.scratch = known[_i].mid_bytes > 0 ? mid.storage : NULL;
+  expect_ok(
+      rlo_job_estimate_make(&problem, &traits[0], &traits[1], &options, &job_options, &estimate));
+  rlo_storage_release(mid.storage);
   ck_assert_int_eq(problem.src_bytes / traits[0].granule_bytes, known[_i].num_chunks);
-  ck_assert_int_eq(estimate.bytes_read / traits[0].granule_bytes, known[_i].num_reads);
-  ck_assert_int_eq(estimate.bytes_written, problem.dst_bytes);
+  ck_assert_int_eq(estimate.source_bytes_read / traits[0].granule_bytes, known[_i].num_reads);
+  ck_assert_int_eq(estimate.scratch_bytes, known[_i].mid_bytes);
+  ck_assert_int_le(estimate.bytes_written, problem.dst_bytes + known[_i].mid_bytes);
   ck_assert_int_le(estimate.host_bytes, known[_i].memory);
 }
 
@@ -417,12 +505,22 @@ static void draw_known(rlo_job_options *options) {
   options->host_memory_bytes = 4096;
 }
 
+/* Gives a job an intermediate. */
+static void take_two_passes(rlo_job_options *options) {
+  options->scratch = mid.storage;
+  options->passes = 2;
+}
+
 RLO_TEST(test_service_chunks__each_call_may_fail) {
   rlo_job_options options;
-  for (int side = 0; side < 2; ++side) {
+  chunk_store *stores[] = {&src, &dst, &mid};
+  for (int side = 0; side < 3; ++side) {
     for (int at = 1; at <= 10; at += 3) {
       draw_known(&options);
-      (side == 0 ? &src : &dst)->fails_at = at;
+      if (side == 2) {
+        take_two_passes(&options);
+      }
+      stores[side]->fails_at = at;
       rlo_job *job = submit(&options);
       expect_ok(rlo_job_wait(job, -1, NULL));
       expect_refusal_with(rlo_job_result(job), RLO_IO, "a chunk fails");
@@ -432,7 +530,39 @@ RLO_TEST(test_service_chunks__each_call_may_fail) {
   }
 }
 
-RLO_TEST(test_service_chunks__a_job_is_cancelled_and_resumed) {
+static rlo_status reserve_nothing(void *payload, int64_t bytes) {
+  (void)payload;
+  return rlo_error_set(RLO_IO, "no room for %" PRId64 " bytes", bytes);
+}
+
+/* A scratch without room ends the job before a chunk is read or written. */
+RLO_TEST(test_service_chunks__a_full_scratch_touches_nothing) {
+  rlo_job_options options;
+  draw_known(&options);
+  take_two_passes(&options);
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  ops.read = read_chunks;
+  ops.write = write_chunks;
+  ops.reserve = reserve_nothing;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = MOST_BYTES;
+  expect_ok(rlo_storage_create(&ops, &mid, &traits, &options.scratch));
+  rlo_job *job = submit(&options);
+  expect_ok(rlo_job_wait(job, -1, NULL));
+  expect_refusal_with(rlo_job_result(job), RLO_IO, "no room for 12288 bytes");
+  ck_assert_int_eq(src.num_calls + dst.num_calls + mid.num_calls, 0);
+  rlo_job_release(job);
+  rlo_storage_release(options.scratch);
+  options.scratch = src.storage;
+  rlo_status status =
+      rlo_service_submit(service, &problem, src.storage, dst.storage, &options, &job);
+  expect_refusal_with(status, RLO_INVALID_ARGUMENT, "a storage of its own");
+  release_stores();
+}
+
+static const bool have_scratch[] = {false, true};
+
+RLO_TABLE_TEST(test_service_chunks__a_job_is_cancelled_and_resumed, have_scratch) {
   char folder[TEMP_FOLDER_CHARS];
   char path[TEMP_FOLDER_CHARS + 16];
   rlo_job_options options;
@@ -441,7 +571,10 @@ RLO_TEST(test_service_chunks__a_job_is_cancelled_and_resumed) {
   for (int at = 2; at <= 12; at += 5) {
     draw_known(&options);
     options.journal_path = path;
-    dst.fails_at = at;
+    if (have_scratch[_i]) {
+      take_two_passes(&options);
+    }
+    (have_scratch[_i] && at == 2 ? &mid : &dst)->fails_at = at;
     rlo_job *job = submit(&options);
     expect_ok(rlo_job_wait(job, -1, NULL));
     ck_assert_int_eq(rlo_job_result(job), RLO_IO);
@@ -457,6 +590,7 @@ RLO_TEST(test_service_chunks__a_job_is_cancelled_and_resumed) {
     expect_ok(rlo_job_get_info(job, &info));
     ck_assert(info.bytes_resumed > 0 || at == 2);
     ck_assert_mem_eq(dst.memory, wanted, MOST_BYTES);
+    ck_assert_int_eq(info.num_passes, have_scratch[_i] ? 2 : 1);
     rlo_job_release(job);
     release_stores();
     temp_folder_clear(folder);

@@ -243,10 +243,10 @@ RLO_TEST(test_service_resume__a_job_that_is_cancelled_again_and_again) {
 /** The state that a loss of power leaves: the flushed bytes of the destination,
  *  and the whole journal. */
 typedef struct power_loss {
-  watched_storage *dst;
+  watched_storage *dst, *scratch;
   /** Calls until then. */
   atomic_int calls_left;
-  uint8_t durable[MAX_DURABLE_BYTES];
+  uint8_t durable[MAX_DURABLE_BYTES], of_scratch[TEST_JOB_BYTES];
   char journal[MAX_JOURNAL_BYTES];
   size_t journal_bytes;
   bool has_journal, has_happened;
@@ -284,6 +284,9 @@ static void count_call(void *payload) {
       memcpy(loss->durable, loss->dst->memory, (size_t)loss->dst->bytes);
     } else {
       watched_storage_get_durable(loss->dst, loss->durable);
+    }
+    if (loss->scratch != NULL) {
+      watched_storage_get_durable(loss->scratch, loss->of_scratch);
     }
     is_one_moment =
         read_journal(after) == count && memcmp(after, loss->journal, loss->journal_bytes) == 0;
@@ -331,6 +334,7 @@ static bool draw_job(test_job *job, uint64_t seed, int number) {
   }
   /* The job is a small one: each flush takes its time. */
   if (job->dst.kind == TEST_STORAGE_FUNCTIONS && job->src.kind != TEST_STORAGE_FILE &&
+      (job->options.scratch == NULL || job->scratch.kind == TEST_STORAGE_FUNCTIONS) &&
       points <= 1500 && job->indices.kind != TEST_STORAGE_FILE &&
       !test_job_reads_destination(job)) {
     return true;
@@ -347,6 +351,9 @@ static int64_t lose_power(rlo_service *own, uint64_t seed, int number, int nth) 
   static power_loss loss;
   ck_assert(draw_job(&first, seed, number));
   begin_loss(&loss, nth, &first.src, &first.dst);
+  loss.scratch = first.options.scratch == NULL ? NULL : &first.scratch;
+  first.scratch.on_call = count_call;
+  first.scratch.payload = &loss;
   if (!test_job_submit(&first, own)) {
     test_job_deinit(&first);
     return -1;
@@ -359,8 +366,12 @@ static int64_t lose_power(rlo_service *own, uint64_t seed, int number, int nth) 
     restore_journal(&loss);
     ck_assert(draw_job(&second, seed, number));
     memcpy(second.dst.memory, loss.durable, (size_t)second.dst.bytes);
+    if (loss.scratch != NULL) {
+      memcpy(second.scratch.memory, loss.of_scratch, sizeof loss.of_scratch);
+    }
     /* The options were found to be enough. */
     second.options = options;
+    second.options.scratch = loss.scratch == NULL ? NULL : second.scratch.storage;
     second.options.indices = second.indices.storage;
     second.src.on_call = NULL;
     ck_assert(test_job_submit(&second, journal_case.service));
