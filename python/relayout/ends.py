@@ -11,6 +11,7 @@ import base64
 import ctypes
 import math
 import os
+import shutil
 import struct
 import weakref
 import zlib
@@ -21,7 +22,7 @@ import numpy as np
 
 from ._arrays import Dims, numpy_type, row_major, type_name
 from .errors import ArgumentError, Exists, NotFound
-from .files import FORMATS, About, Destination, Format, Part, Source, carrier, identity
+from .files import FORMATS, About, Destination, Format, Part, Source, _remove, carrier, identity
 from .layout import Shape
 from ._locate import locate
 from .ops import transpose
@@ -129,16 +130,33 @@ class _Made(Part):
             super().abandon()
             raise
         self.shape = self.storage.shape
-        self.scratch_folder = os.path.dirname(self.part)
+        self.scratch = self.part.removesuffix("part") + "scratch"
+
+    def prepare(self, service: Any, problem: int, source: Storage, job: Any) -> None:
+        """Lends the job a file for an intermediate, as far as the disk has room. It has a name
+        if the job has a journal, and goes with that."""
+        super().prepare(service, problem, source, job)
+        kept = 0 if self.is_resumed else os.O_TRUNC
+        with open(os.open(self.scratch, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | kept, 0o600), "r+b") as file:
+            state = os.fstat(file.fileno())
+            free = shutil.disk_usage(os.path.dirname(self.part)).free
+            room = max(state.st_size, free + 512 * state.st_blocks - self.storage.bytes)
+            self.storage.keeps = Storage.of_file(file, f"u8[{room}]")
+        job.scratch = self.storage.keeps._handle.value
+        if not self.has_journal:
+            _remove(self.scratch)
 
     def finish(self) -> None:
         next(self.steps, None)
         super().finish()
+        _remove(self.scratch)
         next(self.steps, None)
 
     def abandon(self) -> None:
         self.steps.close()  # type: ignore[attr-defined]
         super().abandon()
+        if not os.path.exists(self.journal):
+            _remove(self.scratch)
 
 
 # ----------------------------------------------------------------------- Zarr

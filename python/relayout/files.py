@@ -68,10 +68,7 @@ class Destination:
     Attributes:
         shape: its text, with the layout.
         is_new: what lies between its elements is nobody's.
-        scratch_folder: where decoded chunks of the source may be kept, if anywhere.
     """
-
-    scratch_folder = ""
 
     def __init__(self, storage: Storage, shape: str | None = None, is_new: bool = False) -> None:
         self.storage = storage
@@ -184,12 +181,6 @@ def convert(source: Any, destination: Any, *, perm: Sequence[int] | None = None,
             problem = Problem(old.text, target.shape, perm)
             target.prepare(service, problem.handle, begin.storage, job_options)
             ends = (begin.storage, target.storage)
-            folder = target.scratch_folder
-            if (folder and not job_options.journal_path
-                    and shutil.disk_usage(folder).free > begin.storage.bytes + target.storage.bytes
-                    and _reads_again(service, problem.handle, ends, job_options)):
-                ends = (_decoded(service, begin.storage, folder, progress), target.storage)
-                problem = Problem(ends[0].shape, target.shape, perm)
             service._submit(problem.handle, ends, job_options).wait(progress=progress)
             target.finish()
         except BaseException:
@@ -201,27 +192,6 @@ def _traits(storage: Storage) -> _c.StorageTraits:
     traits = _c.StorageTraits()
     _c.storage_get_traits(storage._handle, byref(traits))
     return traits
-
-
-def _reads_again(service: Service, problem: int, ends: Sequence[Storage], job: _c.JobOptions) -> bool:
-    """Tells if a job would decode the chunks of its source more than twice."""
-    traits, estimate = [_traits(end) for end in ends], _c.JobEstimate()
-    _c.service_estimate(service._handle, problem, byref(traits[0]), byref(traits[1]), byref(job),
-                        byref(estimate))
-    return bool(traits[0].granule_bytes > 1 and estimate.bytes_read > 2 * traits[0].bytes)
-
-
-def _decoded(service: Service, source: Storage, folder: str, progress: bool) -> Storage:
-    """The source's elements in a file without a name."""
-    import tempfile
-    shape = Shape(source.shape)
-    text = f"{shape.dtype}[{','.join(map(str, shape.dims))}]"
-    with tempfile.TemporaryFile(dir=folder) as file:
-        plain = Storage.of_file(file, text)
-        problem = Problem(source.shape, text, None)
-        service._submit(problem.handle, (source, plain),
-                        _c.JobOptions(is_new_destination=True)).wait(progress=progress)
-        return plain
 
 
 def is_source(x: Any) -> bool:

@@ -190,7 +190,7 @@ class Zarr(Folder):
             _, text = child.communicate(timeout=60)
             self.assertEqual("KeyboardInterrupt" in text, stop == signal.SIGINT, text)
             self.assertEqual(sorted(os.listdir(".")),
-                             [".b.zarr.relayout-journal", ".b.zarr.relayout-part", "a.npy"])
+                             [".b.zarr.relayout-journal", ".b.zarr.relayout-part", ".b.zarr.relayout-scratch", "a.npy"])
         writes = []
         real = self.zarr.Array.__setitem__
         with mock.patch.object(self.zarr.Array, "__setitem__",
