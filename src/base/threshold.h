@@ -18,7 +18,7 @@
    * caches: about what caches hold. */                                        \
   X(host_past_caches_bytes, INT64_C(4) << 20, 1)                               \
   /* A thread of the host mover that moves less is not worth its start. */     \
-  X(host_thread_bytes, INT64_C(512) << 10, 512)                                \
+  X(host_thread_bytes, INT64_C(1) << 20, 512)                                  \
   /* Axes are joined to a side of a plane until it has so many bytes. */       \
   X(host_side_bytes, 1024, 96)                                                 \
   /* A tile of blocks: the bytes of a source row, of a row where the tile is   \

@@ -37,19 +37,16 @@
 #define HIGH(a, b)            UNPACK(_mm_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
 
-#define ISA                      ssse3
-#define TARGET                   __attribute__((target("ssse3")))
-#define VECTOR                   __m128i
-#define LANES                    1
-#define WIDTH                    16
-#define LOAD_ROW(p)              _mm_loadu_si128(FROM(p))
-#define STORE_ROW(p, v)          _mm_storeu_si128(AT(p), v)
-#define STREAM_ROW(p, v)         _mm_stream_si128(AT(p), v)
-#define LOAD_LANES(p, step)      LOAD_ROW(p)
-#define STORE_LANES(p, v, step)  STORE_ROW(p, v)
-#define STREAM_LANES(p, v, step) STREAM_ROW(p, v)
-#define SHUFFLE(v, mask)         _mm_shuffle_epi8(v, _mm_loadu_si128(FROM(mask)))
-#define MERGE(out, v, mask)      _mm_or_si128(out, SHUFFLE(v, mask))
+#define ISA                 ssse3
+#define TARGET              __attribute__((target("ssse3")))
+#define VECTOR              __m128i
+#define LANES               1
+#define WIDTH               16
+#define LOAD(p, step)       _mm_loadu_si128(FROM(p))
+#define STORE(p, v, step)   _mm_storeu_si128(AT(p), v)
+#define STREAM(p, v, step)  _mm_stream_si128(AT(p), v)
+#define SHUFFLE(v, mask)    _mm_shuffle_epi8(v, _mm_loadu_si128(FROM(mask)))
+#define MERGE(out, v, mask) _mm_or_si128(out, SHUFFLE(v, mask))
 #include "host/shuffle_body.h"
 
 /* ----------------------------------------------------------------- 32 bytes */
@@ -73,19 +70,16 @@
 #define LOW_LANE(v)  _mm256_castsi256_si128(v)
 #define HIGH_LANE(v) _mm256_extracti128_si256(v, 1)
 
-#define ISA                 avx2
-#define TARGET              __attribute__((target("avx2")))
-#define VECTOR              __m256i
-#define LANES               2
-#define WIDTH               16
-#define LOAD_ROW(p)         _mm256_loadu_si256(FROM(p))
-#define STORE_ROW(p, v)     _mm256_storeu_si256(AT(p), v)
-#define STREAM_ROW(p, v)    _mm256_stream_si256(AT(p), v)
-#define LOAD_LANES(p, step) _mm256_loadu2_m128i(FROM((p) + (step)), FROM(p))
-#define STORE_LANES(p, v, step)         \
+#define ISA           avx2
+#define TARGET        __attribute__((target("avx2")))
+#define VECTOR        __m256i
+#define LANES         2
+#define WIDTH         16
+#define LOAD(p, step) _mm256_loadu2_m128i(FROM((p) + (step)), FROM(p))
+#define STORE(p, v, step)               \
   _mm_storeu_si128(AT(p), LOW_LANE(v)); \
   _mm_storeu_si128(AT((p) + (step)), HIGH_LANE(v))
-#define STREAM_LANES(p, v, step)        \
+#define STREAM(p, v, step)              \
   _mm_stream_si128(AT(p), LOW_LANE(v)); \
   _mm_stream_si128(AT((p) + (step)), HIGH_LANE(v))
 #define SHUFFLE(v, mask) \
@@ -121,18 +115,18 @@
 
 /* Any byte of a vector, where the processor has the instruction. For streams it is slower
  * than two lanes of 16 bytes. */
-#define ISA                      vbmi
-#define TARGET                   __attribute__((target("avx512f,avx512bw,avx512vbmi")))
-#define VECTOR                   __m512i
-#define LANES                    1
-#define WIDTH                    64
-#define LOAD_LANES(p, step)      _mm512_loadu_si512(FROM(p))
-#define STORE_LANES(p, v, step)  _mm512_storeu_si512(AT(p), v)
-#define STREAM_LANES(p, v, step) _mm512_stream_si512(AT(p), v)
-#define IS_SET(mask)             _mm512_movepi8_mask(mask)
-#define SHUFFLE(v, mask)         _mm512_permutexvar_epi8(LOAD_LANES(mask, 0), v)
+#define ISA                vbmi
+#define TARGET             __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define VECTOR             __m512i
+#define LANES              1
+#define WIDTH              64
+#define LOAD(p, step)      _mm512_loadu_si512(FROM(p))
+#define STORE(p, v, step)  _mm512_storeu_si512(AT(p), v)
+#define STREAM(p, v, step) _mm512_stream_si512(AT(p), v)
+#define IS_SET(mask)       _mm512_movepi8_mask(mask)
+#define SHUFFLE(v, mask)   _mm512_permutexvar_epi8(LOAD(mask, 0), v)
 #define MERGE(out, v, mask) \
-  _mm512_mask_permutexvar_epi8(out, ~IS_SET(LOAD_LANES(mask, 0)), LOAD_LANES(mask, 0), v)
+  _mm512_mask_permutexvar_epi8(out, ~IS_SET(LOAD(mask, 0)), LOAD(mask, 0), v)
 #include "host/shuffle_body.h"
 
 /* ------------------------------------------------------------------- copies */

@@ -257,25 +257,24 @@ static int64_t cut(int64_t extent, int64_t most, int64_t multiple) {
   return rounded <= most ? rounded : most;
 }
 
-/** Tells if each row of the destination begins with a line, if the memory does.
- */
-static bool has_line_rows(const chooser *c) {
+/** What divides all steps between rows of the destination, a power of two up to a line. */
+static int64_t align_rows(const chooser *c) {
   const rlo__host_nest *nest = c->nest;
-  int64_t steps = nest->dst_base;
+  int64_t steps = LINE;
   for (int32_t a = 0; a < c->num_axes; ++a) {
     steps |= c->axes[a].is_taken ? 0 : c->axes[a].dst;
   }
   for (int32_t n = 0; n < nest->along_src.num_levels; ++n) {
     steps |= nest->along_src.steps[n];
   }
-  return steps % LINE == 0;
+  return steps & -steps;
 }
 
 /** Chooses the tile of a plane of blocks. */
 static void choose_blocks(const chooser *c) {
   rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
-  const bool is_staged = nest->cast != NULL || !has_line_rows(c);
+  const bool is_staged = nest->cast != NULL || align_rows(c) < LINE;
   const int64_t row =
       is_staged ? rlo__thresholds.host_staged_tile_src_bytes : rlo__thresholds.host_tile_src_bytes;
   const int64_t bytes =
@@ -412,8 +411,10 @@ void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *ke
   choose_move(&c);
   choose_tiles(&c);
   lay_loops(&c, unit);
-  out->has_line_steps = has_line_rows(&c) && (out->tile_dst == out->along_dst.extent ||
-                                              out->tile_dst * out->dst_step % LINE == 0);
+  const int64_t steps =
+      (out->tile_dst < out->along_dst.extent ? out->tile_dst * out->dst_step : 0) |
+      (out->chunk_bytes < out->grain_bytes ? out->chunk_bytes : 0) | align_rows(&c);
+  out->alignment = steps & -steps;
   if (out->cast != NULL) {
     scale_destination(out);
   }

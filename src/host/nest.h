@@ -90,8 +90,9 @@ typedef struct rlo__host_nest {
   int64_t num_turns;
   /** Bytes that it writes. */
   int64_t written_bytes;
-  /** True if all tiles begin at multiples of a line, if the memory does. */
-  bool has_line_steps;
+  /** What divides all steps between tiles and their columns in the destination: a power of
+   *  two, at most a line. */
+  int64_t alignment;
   bool is_past_caches;
   /** NULL if bytes are moved. Else what is in source bytes is grains, tiles and
    *  dst_step; all other places in the destination are its own. */

@@ -94,12 +94,9 @@ static void make_shuffle(const rlo__host_nest *nest, const rlo__host_kernels *ke
                          rlo__host_workspace *out) {
   const bool is_split = nest->move == RLO__HOST_MOVE_SPLIT;
   if (nest->move == RLO__HOST_MOVE_SHUFFLE) {
-    const rlo__host_period period = {.bytes = nest->period,
-                                     .unit_bytes = nest->unit_bytes,
-                                     .num_units = nest->block.extent,
-                                     .places = out->rows};
     find_block_places(&nest->block, out->rows);
-    rlo__host_shuffle_blocks(&period, kernels->block_width, out->masks, &out->shuffle);
+    rlo__host_shuffle_blocks(out->rows, nest->block.extent, nest->unit_bytes, nest->period,
+                             kernels->block_width, out->masks, &out->shuffle);
   } else if (is_split || nest->move == RLO__HOST_MOVE_JOIN) {
     const int64_t few = is_split ? nest->along_src.extent : nest->along_dst.extent;
     rlo__host_shuffle_streams(few, nest->grain_bytes, is_split, out->masks, &out->shuffle);
@@ -156,6 +153,7 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
         .ni = rlo__min(left_i, nest->tile_src),
         .j0 = j0,
         .nj = rlo__min(left_j, nest->tile_dst),
+        .rows = workspace->rows,
         .grain_bytes = rlo__min(grain - corner[RLO__HOST_LOOP_GRAIN], nest->chunk_bytes),
         .operand = at.operand};
     if (columns_from != i0) {

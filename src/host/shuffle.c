@@ -40,18 +40,18 @@ void rlo__host_shuffle_streams(int64_t num_streams, int64_t unit_bytes, bool is_
                              .masks = masks};
 }
 
-void rlo__host_shuffle_blocks(const rlo__host_period *period, int64_t width, uint8_t *masks,
+void rlo__host_shuffle_blocks(const int64_t *places, int64_t num_units, int64_t unit_bytes,
+                              int64_t period, int64_t width, uint8_t *masks,
                               rlo__host_shuffle *out) {
-  const int64_t num_vectors = rlo__ceil_div(period->bytes, width);
-  const int64_t block_bytes = period->num_units * period->unit_bytes;
+  const int64_t num_vectors = rlo__ceil_div(period, width);
+  const int64_t block_bytes = num_units * unit_bytes;
   /* Where the last vector would begin, and does. */
   const int64_t end = (num_vectors - 1) * width;
-  const int64_t last = period->bytes - width;
+  const int64_t last = period - width;
   uint16_t from[RLO__HOST_MAX_PERIOD];
-  for (int64_t at = 0; at < period->bytes; ++at) {
+  for (int64_t at = 0; at < period; ++at) {
     const int64_t within = at % block_bytes;
-    int64_t place =
-        at - within + period->places[within / period->unit_bytes] + within % period->unit_bytes;
+    int64_t place = at - within + places[within / unit_bytes] + within % unit_bytes;
     place += place >= end ? end - last : 0;
     if (at < end) {
       from[at] = (uint16_t)place;
@@ -61,5 +61,5 @@ void rlo__host_shuffle_blocks(const rlo__host_period *period, int64_t width, uin
     }
   }
   write_masks(num_vectors, width, from, masks);
-  *out = (rlo__host_shuffle){.num_vectors = num_vectors, .period = period->bytes, .masks = masks};
+  *out = (rlo__host_shuffle){.num_vectors = num_vectors, .period = period, .masks = masks};
 }

@@ -42,21 +42,14 @@ typedef void (*rlo__host_shuffle_fn)(uint8_t *dst, const uint8_t *src,
 void rlo__host_shuffle_streams(int64_t num_streams, int64_t unit_bytes, bool is_split,
                                uint8_t *masks, rlo__host_shuffle *out);
 
-/** Blocks of units that follow each other in both memories. */
-typedef struct rlo__host_period {
-  /** A multiple of a block. */
-  int64_t bytes;
-  int64_t unit_bytes;
-  /** Of a block, and where each of those of the destination is in the source, in bytes
-   *  from the block's first one. */
-  int64_t num_units;
-  const int64_t *places;
-} rlo__host_period;
-
-/** A shuffle of blocks, by vectors of `width`, a power of two.
- *  @param period  of at least `width`, and of at most 8 times that, and borrowed.
+/** A shuffle of blocks that follow each other in both memories.
+ *  @param places  for each of a block's units in the destination, its place in the source, in
+ *                 bytes from the block's first one; borrowed.
+ *  @param period  bytes, a multiple of a block, at least `width` and at most 8 times that.
+ *  @param width   of a vector, a power of two.
  *  @param masks   as above. */
-void rlo__host_shuffle_blocks(const rlo__host_period *period, int64_t width, uint8_t *masks,
+void rlo__host_shuffle_blocks(const int64_t *places, int64_t num_units, int64_t unit_bytes,
+                              int64_t period, int64_t width, uint8_t *masks,
                               rlo__host_shuffle *out);
 
 #endif

@@ -7,10 +7,8 @@
  *   TARGET          the attribute that permits the instructions
  *   VECTOR, LANES   a vector, and how many steps of a shuffle it holds, one in a lane
  *   WIDTH           bytes of a lane
- *   LOAD_LANES(p, step), STORE_LANES(p, v, step), STREAM_LANES(p, v, step)
- *                   lane q at p + q * step; the last past the caches, aligned
- *   LOAD_ROW(p), STORE_ROW(p, v), STREAM_ROW(p, v)
- *                   lanes that follow each other; not defined where there are no streams
+ *   LOAD(p, step), STORE(p, v, step), STREAM(p, v, step)
+ *                   lane q at p + q * step; the last past the caches, aligned to WIDTH
  *   SHUFFLE(v, mask)  the bytes of each lane of v that those at mask choose; anything
  *                   where their high bit is set
  *   MERGE(out, v, mask)  the same, with those of out where the high bit is set
@@ -27,53 +25,21 @@ INLINE int64_t PASTE(place_, ISA)(const rlo__host_shuffle *shuffle, int64_t k, i
   return is_run ? in_run : shuffle->streams[k];
 }
 
-INLINE void PASTE(store_, ISA)(uint8_t *p, VECTOR v, int64_t step, bool is_run,
-                               bool is_past_caches) {
-#ifdef LOAD_ROW
-  if (!is_run) {
-    if (is_past_caches) {
-      STREAM_ROW(p, v);
-    } else {
-      STORE_ROW(p, v);
-    }
-    return;
-  }
-#endif
-  (void)step;
-  (void)is_run;
-  if (is_past_caches) {
-    STREAM_LANES(p, v, step);
-  } else {
-    STORE_LANES(p, v, step);
-  }
-}
-
-INLINE VECTOR PASTE(load_, ISA)(const uint8_t *p, int64_t step, bool is_run) {
-  (void)step;
-#ifdef LOAD_ROW
-  return is_run ? LOAD_LANES(p, step) : LOAD_ROW(p);
-#else
-  (void)is_run;
-  return LOAD_LANES(p, step);
-#endif
-}
-
 /* Moves LANES steps at a time, and returns the steps that it has moved. */
 INLINE int64_t PASTE(steps_, ISA)(uint8_t *dst, const uint8_t *src,
                                   const rlo__host_shuffle *shuffle, int64_t steps,
                                   int64_t num_vectors, bool is_src_run, bool is_dst_run) {
-  const int64_t period = shuffle->period;
+  const int64_t src_step = is_src_run ? shuffle->period : WIDTH;
+  const int64_t dst_step = is_dst_run ? shuffle->period : WIDTH;
   const bool is_past_caches = shuffle->is_past_caches;
   int64_t step = 0;
   for (; step + LANES <= steps; step += LANES) {
-    const uint8_t *from = src + step * (is_src_run ? period : WIDTH);
-    uint8_t *to = dst + step * (is_dst_run ? period : WIDTH);
+    const uint8_t *from = src + step * src_step;
     const uint8_t *mask = shuffle->masks;
     VECTOR in[RLO__HOST_MAX_SHUFFLED];
 #pragma GCC unroll 8
     for (int64_t u = 0; u < num_vectors; ++u) {
-      const int64_t place = PASTE(place_, ISA)(shuffle, u, num_vectors, is_src_run);
-      in[u] = PASTE(load_, ISA)(from + place, period, is_src_run);
+      in[u] = LOAD(from + PASTE(place_, ISA)(shuffle, u, num_vectors, is_src_run), src_step);
     }
 #pragma GCC unroll 8
     for (int64_t v = 0; v < num_vectors; ++v) {
@@ -84,8 +50,12 @@ INLINE int64_t PASTE(steps_, ISA)(uint8_t *dst, const uint8_t *src,
         out = MERGE(out, in[u], mask);
         mask += WIDTH;
       }
-      const int64_t place = PASTE(place_, ISA)(shuffle, v, num_vectors, is_dst_run);
-      PASTE(store_, ISA)(to + place, out, period, is_dst_run, is_past_caches);
+      uint8_t *to = dst + step * dst_step + PASTE(place_, ISA)(shuffle, v, num_vectors, is_dst_run);
+      if (is_past_caches) {
+        STREAM(to, out, dst_step);
+      } else {
+        STORE(to, out, dst_step);
+      }
     }
   }
   return step;
@@ -124,7 +94,7 @@ TARGET static void PASTE(blocks_, ISA)(uint8_t *dst, const uint8_t *src,
 #endif
 }
 
-#ifdef LOAD_ROW
+#if WIDTH == RLO__HOST_STREAM_WIDTH
 TARGET static void PASTE(streams_, ISA)(uint8_t *dst, const uint8_t *src,
                                         const rlo__host_shuffle *shuffle, int64_t steps) {
   const int64_t done = shuffle->is_split
@@ -148,11 +118,8 @@ TARGET static void PASTE(streams_, ISA)(uint8_t *dst, const uint8_t *src,
 #undef VECTOR
 #undef LANES
 #undef WIDTH
-#undef LOAD_LANES
-#undef STORE_LANES
-#undef STREAM_LANES
-#undef LOAD_ROW
-#undef STORE_ROW
-#undef STREAM_ROW
+#undef LOAD
+#undef STORE
+#undef STREAM
 #undef SHUFFLE
 #undef MERGE

@@ -9,7 +9,10 @@
 enum {
   LINE = RLO__HOST_LINE_BYTES,
   /** Rows of grains that the prefetch runs ahead. */
-  ROWS_AHEAD = 4
+  ROWS_AHEAD = 4,
+  /** Streams of so many bytes, and so few, may begin and end within lines. */
+  LONG_BYTES = 1024,
+  FEW_STREAMS = 4
 };
 
 static bool is_line(const uint8_t *p) {
@@ -28,7 +31,7 @@ static int64_t to_line(const uint8_t *p) {
 /** Grains of `bytes`, a constant. */
 static inline __attribute__((always_inline)) void move_units(const rlo__host_tile *t, uint8_t *dst,
                                                              const int64_t *columns, size_t bytes) {
-  const int64_t *rows = t->workspace->rows;
+  const int64_t *rows = t->rows;
   const int64_t src_step = t->nest->src_step;
   const int64_t dst_step = t->nest->dst_step;
   if (t->ni > t->nj) {
@@ -79,7 +82,7 @@ static void prefetch_ahead(const rlo__host_tile *t, int64_t j) {
     return;
   }
   const rlo__host_nest *nest = t->nest;
-  const uint8_t *row = t->src + t->workspace->rows[j + ROWS_AHEAD];
+  const uint8_t *row = t->src + t->rows[j + ROWS_AHEAD];
   const uint8_t *end = row + (t->ni - 1) * nest->src_step + t->grain_bytes;
   if (nest->src_step == nest->grain_bytes) {
     for (row -= (uintptr_t)row % LINE; row < end; row += LINE) {
@@ -94,8 +97,7 @@ static void move_lines(const rlo__host_tile *t) {
   for (int64_t j = 0; j < t->nj; ++j) {
     prefetch_ahead(t, j);
     t->kernels->grains_past_caches(t->dst + j * nest->dst_step, t->workspace->columns,
-                                   t->src + t->workspace->rows[j], nest->src_step, t->ni,
-                                   t->grain_bytes);
+                                   t->src + t->rows[j], nest->src_step, t->ni, t->grain_bytes);
   }
 }
 
@@ -103,7 +105,7 @@ static void move_grains(const rlo__host_tile *t, uint8_t *dst, const int64_t *co
                         bool is_past_caches) {
   const rlo__host_nest *nest = t->nest;
   for (int64_t j = 0; j < t->nj; ++j) {
-    const uint8_t *from = t->src + t->workspace->rows[j];
+    const uint8_t *from = t->src + t->rows[j];
     uint8_t *to = dst + j * nest->dst_step;
     prefetch_ahead(t, j);
     for (int64_t i = 0; i < t->ni; ++i) {
@@ -155,7 +157,7 @@ static void move_blocks(const rlo__host_tile *t, uint8_t *dst, const int64_t *co
   rlo__host_group group = {.src = t->src, .columns = columns, .num_columns = t->ni};
   int64_t j = 0;
   for (; j + many <= t->nj; j += many) {
-    group.rows = t->workspace->rows + j;
+    group.rows = t->rows + j;
     group.dst = dst + j * grain;
     group.ahead = NULL;
     if (j + 2 * many <= t->nj) {
@@ -163,14 +165,14 @@ static void move_blocks(const rlo__host_tile *t, uint8_t *dst, const int64_t *co
       group.ahead = group.rows + many;
     } else if (t->i0 + t->ni < t->nest->along_src.extent) {
       group.ahead_src = t->src + t->ni * grain;
-      group.ahead = t->workspace->rows;
+      group.ahead = t->rows;
     }
     move_line(&group);
   }
   group.ahead = NULL;
   while (j < t->nj) {
     j = rlo__min(j, t->nj - few);
-    group.rows = t->workspace->rows + j;
+    group.rows = t->rows + j;
     group.dst = dst + j * grain;
     kernels->few_rows[unit](&group);
     j += few;
@@ -183,7 +185,7 @@ static void move_blocks(const rlo__host_tile *t, uint8_t *dst, const int64_t *co
 static void move_streams(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
                          bool is_past_caches) {
   const int64_t grain = t->grain_bytes;
-  const int64_t *rows = t->workspace->rows;
+  const int64_t *rows = t->rows;
   const bool is_split = t->nest->move == RLO__HOST_MOVE_SPLIT;
   const int64_t num_streams = is_split ? t->ni : t->nj;
   const int64_t length = is_split ? t->nj : t->ni;
@@ -194,15 +196,7 @@ static void move_streams(const rlo__host_tile *t, uint8_t *dst, const int64_t *c
   shuffle.is_past_caches = is_past_caches;
   dst += is_split ? 0 : columns[0];
   t->kernels->shuffle_streams(dst, src, &shuffle, length / width);
-  int64_t k = length / width * width;
-  if (k < length && k > 0) { /* some units are moved twice */
-    const int64_t far = (length - width) * grain;
-    const int64_t near = far * num_streams;
-    t->kernels->shuffle_streams(dst + (is_split ? far : near), src + (is_split ? near : far),
-                                &shuffle, 1);
-    return;
-  }
-  for (; k < length; ++k) {
+  for (int64_t k = length / width * width; k < length; ++k) {
     for (int64_t n = 0; n < num_streams; ++n) {
       const int64_t near = (k * num_streams + n) * grain;
       const int64_t far = k * grain + shuffle.streams[n];
@@ -216,14 +210,15 @@ static void move_shuffled(const rlo__host_tile *t, uint8_t *dst, const int64_t *
                           bool is_past_caches) {
   const rlo__host_nest *nest = t->nest;
   rlo__host_workspace *w = t->workspace;
-  w->shuffle.is_past_caches = is_past_caches;
   const int64_t rest = t->grain_bytes % nest->period;
   const int64_t whole = t->grain_bytes - rest;
   for (int64_t j = 0; j < t->nj; ++j) {
     for (int64_t i = 0; i < t->ni; ++i) {
-      const uint8_t *from = t->src + w->rows[j] + i * nest->src_step;
+      const uint8_t *from = t->src + t->rows[j] + i * nest->src_step;
       uint8_t *to = dst + j * nest->dst_step + columns[i];
+      w->shuffle.is_past_caches = is_past_caches;
       t->kernels->shuffle_blocks(to, from, &w->shuffle, whole / nest->period);
+      w->shuffle.is_past_caches = false;
       if (rest > 0) {
         memcpy(w->rest[0], from + whole, (size_t)rest);
         t->kernels->shuffle_blocks(w->rest[1], w->rest[0], &w->shuffle, 1);
@@ -233,7 +228,7 @@ static void move_shuffled(const rlo__host_tile *t, uint8_t *dst, const int64_t *
   }
 }
 
-/** @param is_past_caches  only where has_lines is true. */
+/** @param is_past_caches  only where what it stores is aligned. */
 static void move_tile(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
                       bool is_past_caches) {
   const rlo__host_move move = t->nest->move;
@@ -276,8 +271,7 @@ static void splat(const rlo__host_tile *t) {
 /** Tells if the columns of a tile follow each other in the destination. */
 static bool columns_touch(const rlo__host_tile *t) {
   const int64_t *columns = t->workspace->columns;
-  if (t->nest->move == RLO__HOST_MOVE_JOIN ||
-      (t->nest->move == RLO__HOST_MOVE_SHUFFLE && t->ni == 1 && t->nj == 1)) {
+  if (t->nest->move == RLO__HOST_MOVE_JOIN) {
     return true;
   }
   for (int64_t i = 1; i < t->ni; ++i) {
@@ -285,7 +279,8 @@ static bool columns_touch(const rlo__host_tile *t) {
       return false;
     }
   }
-  return t->ni > 1 && t->nj == t->nest->along_dst.extent;
+  return (t->ni > 1 || t->nest->move == RLO__HOST_MOVE_SHUFFLE) &&
+         t->nj == t->nest->along_dst.extent;
 }
 
 static bool stage_fits(const rlo__host_tile *t, int64_t pitch) {
@@ -363,7 +358,7 @@ static void cast_tile(const rlo__host_tile *t) {
     for (int64_t j = 0; j < t->nj; ++j) {
       uint8_t *to = t->dst + rlo__host_cast_scale(nest->cast, j * nest->dst_step);
       for (int64_t i = 0; i < t->ni; ++i) {
-        cast_run(t, i, j, to + w->columns[i], t->src + w->rows[j] + i * nest->src_step,
+        cast_run(t, i, j, to + w->columns[i], t->src + t->rows[j] + i * nest->src_step,
                  t->grain_bytes);
       }
     }
@@ -381,21 +376,75 @@ static void cast_tile(const rlo__host_tile *t) {
   }
 }
 
-/** Tells if the tile is whole lines of the destination, which its move makes one by one. */
-static bool has_lines(const rlo__host_tile *t) {
+/** Moves some rows of a tile. */
+static void move_rows(const rlo__host_tile *t, int64_t first, int64_t count, bool is_past_caches) {
+  rlo__host_tile part = *t;
+  part.rows += first;
+  part.dst += first * t->grain_bytes;
+  part.nj = count;
+  if (count > 0) {
+    move_tile(&part, part.dst, t->workspace->columns, is_past_caches);
+  }
+}
+
+/** Moves a tile of blocks whose columns begin equally many bytes before a line: the lines that
+ *  begin in it, and what is before the first and after the last one of a column. */
+static void move_whole_lines(const rlo__host_tile *t) {
+  const int64_t many = LINE / t->grain_bytes;
+  const int64_t left = t->nest->along_dst.extent - t->j0;
+  const int64_t before = to_line(t->dst) / t->grain_bytes;
+  const int64_t end = rlo__min(t->nj + before, left);
+  const int64_t after = end == left ? rlo__max(end - before, 0) % many : 0;
+  if (t->j0 == 0) {
+    move_rows(t, 0, rlo__min(before, left), false);
+  }
+  move_rows(t, before, end - before - after, true);
+  move_rows(t, end - after, after, false);
+}
+
+/** Tells if what the tile's shuffles store may be stored past the caches: it begins with
+ *  vectors, and with lines where many streams or short ones would write parts of many. The
+ *  same for all tiles along a row. */
+static bool has_aligned_shuffles(const rlo__host_tile *t) {
   const rlo__host_nest *nest = t->nest;
-  const bool has_line_rows = nest->has_line_steps && is_line(t->dst);
+  const int64_t first = (int64_t)(uintptr_t)(t->dst + t->workspace->columns[0]);
+  const bool is_long = t->ni <= FEW_STREAMS && nest->tile_dst * t->grain_bytes >= LONG_BYTES;
+  switch (nest->move) {
+    case RLO__HOST_MOVE_SPLIT:
+      return (first | nest->alignment) % (is_long ? RLO__HOST_STREAM_WIDTH : LINE) == 0;
+    case RLO__HOST_MOVE_JOIN:
+      return first % RLO__HOST_STREAM_WIDTH == 0;
+    default:
+      return (first | nest->alignment | nest->period | nest->dst_step) % t->kernels->block_width ==
+             0;
+  }
+}
+
+/** Tells if a tile is stored past the caches from registers, and does it. */
+static bool move_past_caches(const rlo__host_tile *t) {
+  const rlo__host_nest *nest = t->nest;
   switch (nest->move) {
     case RLO__HOST_MOVE_BLOCKS:
-    case RLO__HOST_MOVE_SPLIT:
-      return has_line_rows && t->nj * t->grain_bytes % LINE == 0;
-    case RLO__HOST_MOVE_JOIN:
-      return is_line(t->dst + t->workspace->columns[0]) && t->ni * t->grain_bytes % LINE == 0;
-    case RLO__HOST_MOVE_SHUFFLE:
-      return has_line_rows && nest->period % LINE == 0 && t->grain_bytes % nest->period == 0 &&
-             (t->nj == 1 || nest->dst_step % LINE == 0);
+      if (nest->alignment < LINE || to_line(t->dst) % t->grain_bytes != 0 ||
+          (!is_line(t->dst) && columns_touch(t))) {
+        return false; /* the last are written as one run */
+      }
+      move_whole_lines(t);
+      return true;
+    case RLO__HOST_MOVE_GRAINS:
+      /* Such grains need no neighbours to fill their lines. */
+      if (nest->alignment < LINE || !is_line(t->dst) || t->grain_bytes % LINE != 0 ||
+          nest->dst_step % LINE != 0) {
+        return false;
+      }
+      move_lines(t);
+      return true;
     default:
-      return false;
+      if (!has_aligned_shuffles(t)) {
+        return false;
+      }
+      move_tile(t, t->dst, t->workspace->columns, true);
+      return true;
   }
 }
 
@@ -411,14 +460,7 @@ void rlo__host_tile_run(const rlo__host_tile *t) {
     cast_tile(t);
     return;
   }
-  /* Such grains need no neighbours to fill their lines. */
-  if (nest->is_past_caches && nest->move == RLO__HOST_MOVE_GRAINS && nest->has_line_steps &&
-      is_line(t->dst) && grain % LINE == 0 && nest->dst_step % LINE == 0) {
-    move_lines(t);
-    return;
-  }
-  if (nest->is_past_caches && has_lines(t)) {
-    move_tile(t, t->dst, columns, true);
+  if (nest->is_past_caches && move_past_caches(t)) {
     return;
   }
   if (!nest->is_past_caches || nest->dst_step != nest->grain_bytes) {

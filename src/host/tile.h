@@ -26,7 +26,7 @@ struct rlo__host_workspace {
 
 /** A tile: ni positions along the source from i0, nj along the destination from
  *  j0. Both memories begin at (i0, j0) and the present chunk of the grain, but
- *  for what `rows` and `columns` add. */
+ *  for what `rows` and the workspace's columns add. */
 typedef struct rlo__host_tile {
   const rlo__host_nest *nest;
   const rlo__host_kernels *kernels;
@@ -34,6 +34,8 @@ typedef struct rlo__host_tile {
   const uint8_t *src;
   uint8_t *dst;
   int64_t i0, ni, j0, nj;
+  /** Of the workspace, some more than nj where there are. */
+  const int64_t *rows;
   int64_t grain_bytes;
   /** The operands' place, but for what rows and columns add. */
   int64_t operand;
