@@ -286,6 +286,17 @@ static void choose_blocks(const chooser *c) {
   nest->tile_dst = cut(nest->along_dst.extent, column / grain, LINE / grain);
 }
 
+/** The bytes of a source row in a tile of grains: one grain where all rows make a short run of
+ *  the destination and each is stored by itself, so that they are stored in order. */
+static int64_t grains_row(const rlo__host_nest *nest) {
+  const int64_t run = nest->along_dst.extent * nest->grain_bytes;
+  return run <= rlo__thresholds.host_grains_src_bytes && nest->along_src.num_levels > 0 &&
+                 nest->along_src.steps[0] == run &&
+                 nest->grain_bytes > rlo__thresholds.host_staged_grain_bytes
+             ? nest->grain_bytes
+             : rlo__thresholds.host_grains_src_bytes;
+}
+
 static void choose_tiles(const chooser *c) {
   rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
@@ -306,8 +317,7 @@ static void choose_tiles(const chooser *c) {
     nest->tile_src = 1;
     nest->tile_dst = rlo__min(nest->tile_dst, rlo__thresholds.host_chunk_bytes / LINE * LINE);
   } else {
-    nest->tile_src =
-        cut(nest->tile_src, rlo__min(grains, rlo__thresholds.host_grains_src_bytes) / grain, 1);
+    nest->tile_src = cut(nest->tile_src, rlo__min(grains, grains_row(nest)) / grain, 1);
     nest->tile_dst =
         cut(nest->tile_dst, grains / (grain * nest->tile_src), LINE / rlo__gcd(grain, LINE));
   }
