@@ -116,7 +116,8 @@ static double draw_zero_point(test_random *random, rlo_dtype code) {
 
 /** Ties, neighbours of ties, what saturates, and what is no number. */
 static double draw_value(test_random *random, double scale) {
-  static const double some[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e30, -1e30, 65504};
+  static const double some[] = {
+      (double)INFINITY, -(double)INFINITY, (double)NAN, 0.0, -0.0, 1e30, -1e30, 65504};
   const double whole = (double)test_random_in(random, -400, 400);
   const int64_t kind = test_random_in(random, 0, 9);
   return kind == 0   ? some[test_random_in(random, 0, 7)]
@@ -362,7 +363,7 @@ RLO_TEST(test_quantize__refusals) {
   expect_refusal(rlo_combine_options_quantize(&options, RLO_DTYPE_S8, &q), RLO_INVALID_ARGUMENT,
                  "a zero point of 128 for s8; it is an integer from -128 to 127");
   q.zero_point = 0;
-  q.scale = INFINITY;
+  q.scale = (double)INFINITY;
   expect_refusal_with(rlo_combine_options_quantize(&options, RLO_DTYPE_S8, &q),
                       RLO_INVALID_ARGUMENT, "scale");
   q.scales = &scales;
