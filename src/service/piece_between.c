@@ -293,6 +293,9 @@ static rlo_status plan(between *b, const rlo_storage_traits *src, const rlo_stor
                     bytes, budget->scratch_bytes);
   }
   RLO_TRY(plan_first(b, src, mid, budget, &out[0]));
+  if (out[0].bytes_read == 0) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "two passes gain nothing where nothing is read");
+  }
   out[0].shift_bytes = bytes;
   return rlo__piece_plan_make(second, mid, dst, budget, &out[1]);
 }
