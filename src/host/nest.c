@@ -363,15 +363,12 @@ static void lay_loops(chooser *c, int64_t unit) {
   }
   add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_SRC,
                                   .count = rlo__ceil_div(nest->along_src.extent, nest->tile_src),
-                                  .points = nest->tile_src,
                                   .src_step = nest->tile_src * nest->src_step});
   add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_DST,
                                   .count = rlo__ceil_div(nest->along_dst.extent, nest->tile_dst),
-                                  .points = nest->tile_dst,
                                   .dst_step = nest->tile_dst * nest->dst_step});
   add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_GRAIN,
                                   .count = rlo__ceil_div(nest->grain_bytes, nest->chunk_bytes),
-                                  .points = nest->chunk_bytes,
                                   .src_step = nest->chunk_bytes,
                                   .dst_step = nest->chunk_bytes,
                                   .operand_step = nest->chunk_bytes / unit * nest->operand_step});

@@ -49,8 +49,6 @@ typedef enum rlo__host_loop_kind {
 typedef struct rlo__host_loop {
   rlo__host_loop_kind kind;
   int64_t count;
-  /** Positions along the side, or bytes of the grain, of one iteration. */
-  int64_t points;
   int64_t src_step, dst_step, operand_step;
 } rlo__host_loop;
 

@@ -133,11 +133,15 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
   int64_t rows_from = -1;
   int64_t columns_from = -1;
   const int64_t reach = rlo__ceil_div(LINE - 1, grain);
+  /* Positions along a side, or bytes of the grain, of an iteration. */
+  const int64_t points[RLO__HOST_LOOP_NUM_KINDS] = {[RLO__HOST_LOOP_SRC] = nest->tile_src,
+                                                    [RLO__HOST_LOOP_DST] = nest->tile_dst,
+                                                    [RLO__HOST_LOOP_GRAIN] = nest->chunk_bytes};
   for (int64_t turn = first; turn < end; ++turn) {
     /* Where the tile begins along the sides and in the grain. */
     int64_t corner[RLO__HOST_LOOP_NUM_KINDS] = {0};
     for (int32_t n = 0; n < nest->num_loops; ++n) {
-      corner[nest->loops[n].kind] = at.digits[n] * nest->loops[n].points;
+      corner[nest->loops[n].kind] = at.digits[n] * points[nest->loops[n].kind];
     }
     const int64_t i0 = corner[RLO__HOST_LOOP_SRC];
     const int64_t j0 = corner[RLO__HOST_LOOP_DST];
