@@ -154,12 +154,13 @@ static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
 }
 
 /* The most that is read for a lattice in whole granules: wherever it begins, unless all of
- * the kind begin with one. */
-static rlo__lattice widest(const tallier *t, const rlo__lattice *lattice) {
+ * the kind begin with one. The end of the storage cuts the granules of one piece alone.
+ * @param end_bytes  that end, or what no piece reaches. */
+static rlo__lattice widest(const tallier *t, const rlo__lattice *lattice, int64_t end_bytes) {
   const int64_t wide = rlo__grid_wide_granule(t->grid->problem, t->side, t->granule_bytes);
   if (t->is_stepped && wide == t->granule_bytes && lattice->is_exact && lattice->base_byte >= 0 &&
       lattice->base_byte % wide == 0) {
-    return rlo__lattice_widen(lattice, wide, t->grid->storage_bytes[t->side]);
+    return rlo__lattice_widen(lattice, wide, end_bytes);
   }
   const int64_t most =
       rlo__add_capped(rlo__lattice_hull(lattice).run_bytes, rlo__mul_capped(2, wide - 1));
@@ -190,13 +191,13 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   if (t->is_filled) {
     RLO_TRY(rlo__grid_fill(&t->part, t->granule_bytes, t->grid->storage_bytes[t->side], &lattice));
   }
+  const int64_t end_bytes = count == 1 ? t->grid->storage_bytes[t->side] : INT64_MAX;
   const bool is_granular =
       t->granule_bytes == 1 ||
       (!is_bound && t->is_stepped && (!t->is_filled || ends_inside(t, &lattice)) &&
-       rlo__lattice_is_granular(&lattice, t->granule_bytes,
-                                count == 1 ? t->grid->storage_bytes[t->side] : INT64_MAX));
+       rlo__lattice_is_granular(&lattice, t->granule_bytes, end_bytes));
   if (!is_granular && t->side == RLO__SIDE_SOURCE) {
-    lattice = widest(t, &lattice);
+    lattice = widest(t, &lattice, end_bytes);
   }
   tally->is_granular = tally->is_granular && (is_granular || t->side == RLO__SIDE_SOURCE);
   tally->has_hulls = tally->has_hulls || is_hull;
