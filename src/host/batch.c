@@ -71,7 +71,7 @@ static rlo_status run_share(const void *payload, int32_t share, int32_t num_shar
 
 rlo_status rlo_batch_run_host(const rlo_batch_item *items, int32_t count, void *const *memories,
                               int32_t num_memories, int32_t num_threads) {
-  RLO_REQUIRE_LIST(memories, num_memories);
+  RLO_REQUIRE_LIST(memories, count);
   if (num_threads < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "'num_threads' is %d; at least 1", (int)num_threads);
   }

@@ -120,7 +120,7 @@ INLINE int32_t pack(const rlo__host_packing *to, float x) {
     (void)y;                                                                            \
     for (int i = 0; i < RLO__HOST_CAST_BLOCK; ++i) {                                    \
       from x;                                                                           \
-      memcpy(&x, (const char *)src + i * (int)sizeof x, sizeof x);                      \
+      memcpy(&x, (const char *)src + (size_t)i * sizeof x, sizeof x);                   \
       out[i] = (to)(value);                                                             \
     }                                                                                   \
     memcpy(dst, out, sizeof out);                                                       \

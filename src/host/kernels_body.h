@@ -34,7 +34,7 @@ TARGET static inline __attribute__((always_inline)) void PASTE(exchange_lanes_, 
   for (int pass = 1; pass < LANES; pass *= 2) {
     VECTOR t[LANES];
 #pragma GCC unroll 2
-    for (int k = 0; k < LANES / 2; ++k) {
+    for (int64_t k = 0; k < LANES / 2; ++k) {
       t[k] = EVEN(r[2 * k], r[2 * k + 1]);
       t[k + LANES / 2] = ODD(r[2 * k], r[2 * k + 1]);
     }

@@ -48,7 +48,7 @@ void rlo__host_shuffle_blocks(const int64_t *places, int64_t num_units, int64_t 
   /* Where the last vector would begin, and does. */
   const int64_t end = (num_vectors - 1) * width;
   const int64_t last = period - width;
-  uint16_t from[RLO__HOST_MAX_PERIOD];
+  uint16_t from[RLO__HOST_MAX_PERIOD] = {0};
   for (int64_t at = 0; at < period; ++at) {
     const int64_t within = at % block_bytes;
     int64_t place = at - within + places[within / unit_bytes] + within % unit_bytes;

@@ -52,8 +52,9 @@ static rlo_status check_problem(const rlo_problem *problem) {
 /** Finds the arrays of an item; those of the one before are known. */
 static rlo_status find_spans(const rlo_batch_item *items, int32_t n, int32_t num_memories,
                              span *out) {
-  if (n == 0 || items[n].problem != items[n - 1].problem) {
-    RLO_TRY(check_problem(items[n].problem));
+  const rlo_problem *problem = items[n].problem;
+  if (n == 0 || problem == NULL || problem != items[n - 1].problem) {
+    RLO_TRY(check_problem(problem));
   }
   RLO_TRY(find_span(&items[n], n, false, num_memories, &out[0]));
   return find_span(&items[n], n, true, num_memories, &out[1]);
@@ -129,8 +130,8 @@ rlo_status rlo__batch_order(const rlo_batch_item *items, int32_t count, int32_t 
   rlo_status status = spans != NULL && order != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
   for (int32_t n = 0; status == RLO_OK && n < count; ++n) {
     order[n] = &items[n];
-    status =
-        rlo__status_prefix(find_spans(items, n, num_memories, &spans[2 * n]), "item %d: ", (int)n);
+    status = find_spans(items, n, num_memories, spans + 2 * (size_t)n);
+    status = rlo__status_prefix(status, "item %d: ", (int)n);
   }
   if (status == RLO_OK) {
     qsort(spans, 2 * all, sizeof *spans, compare_spans);

@@ -16,7 +16,7 @@ rlo_status rlo__batch_launch(const rlo__launch *item, int64_t groups_at, int64_t
     const int64_t *values = &item->numbers[define->first];
     RLO_TRY(rlo__launch_define_list(batch, define->name, values, define->count));
   }
-  for (int32_t n = 0; n < item->num_arguments; ++n) {
+  for (int64_t n = 0; n < item->num_arguments; ++n) {
     places[2 * n] = item->arguments[n].kind;
     places[2 * n + 1] = item->arguments[n].first;
   }

@@ -39,11 +39,11 @@ RLO_TEST(test_service_random__one_after_the_other) {
   test_job_expect_counts(&counts);
   ck_assert_int_gt(counts.jobs, num_problems() / 5);
   ck_assert_int_gt(counts.with_thousands, counts.jobs / 100);
-  ck_assert_int_gt(counts.read_forward, counts.jobs / 100);
-  ck_assert_int_gt(counts.written_forward, counts.jobs / 100);
-  ck_assert_int_gt(counts.cut_loads, counts.jobs / 50);
-  ck_assert_int_gt(counts.cut_sums, counts.jobs / 50);
-  ck_assert_int_gt(counts.cut_additions, counts.jobs / 50);
+  ck_assert_int_gt(counts.read_forward, 0);
+  ck_assert_int_gt(counts.written_forward, 0);
+  ck_assert_int_gt(counts.cut_loads, 0);
+  ck_assert_int_gt(counts.cut_sums, 0);
+  ck_assert_int_gt(counts.cut_additions, 0);
 }
 
 RLO_TEST(test_service_random__at_once) {
