@@ -151,9 +151,13 @@ class Handle(c_void_p):
         self._release = release
         create(*arguments, byref(self))
 
+    def release(self) -> None:
+        held, self.value = self.value, None
+        if held:
+            self._release(held)
+
     def __del__(self) -> None:
-        if self.value:
-            self._release(self)
+        self.release()
 
 
 def version() -> str:

@@ -375,10 +375,16 @@ def open_context(device: str | int) -> _c.Handle:
 
 
 def run_as_job(problem: int, source: int, destination: int, threads: int) -> None:
-    """Runs a problem in memory so that Ctrl-C cancels it."""
+    """Runs a problem in memory so that Ctrl-C cancels it.
+
+    The service ends here and not in a `__del__`, where a KeyboardInterrupt would be lost.
+    """
     ends = (Storage.made(_c.storage_from_const_memory, source, _c.problem_src_bytes(problem)),
             Storage.made(_c.storage_from_memory, destination, _c.problem_dst_bytes(problem)))
-    Service(threads=threads)._submit(problem, ends, _c.JobOptions()).wait()
+    service = Service(threads=threads)
+    service._submit(problem, ends, _c.JobOptions()).wait()
+    service._jobs.clear()
+    service._handle.release()
 
 
 _services: weakref.WeakSet[Service] = weakref.WeakSet()
