@@ -151,6 +151,7 @@ class Jobs(unittest.TestCase):
                      "a = np.zeros((3000, 3000))\nwhile True: rl.transpose(a)"):
             child = subprocess.Popen([sys.executable, "-c", prelude + body], stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE, text=True)
+            self.addCleanup(child.kill)
             child.stdout.readline()
             time.sleep(0.3)
             child.send_signal(signal.SIGINT)
