@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "codegen/kernel_sources.h"
-#include "plan/batch.h"
 #include "plan/sum_parts.h"
 
 #define NAME_SEED  UINT64_C(0x6b65726e656c0001)
@@ -18,7 +17,7 @@
 
 #define LARGE_BUFFER_OPTION " -cl-intel-greater-than-4GB-buffer-required"
 
-/** What cl/batch.cl calls an argument of an item. */
+/** Appends the arguments of an item, as cl/batch.cl calls them. */
 static void append_item_arguments(rlo__str *out, const int64_t *places, int32_t count) {
   static const char *const names[] = {
       [RLO__ARGUMENT_SRC] = "src",         [RLO__ARGUMENT_SRC_OFFSET] = "RLO_ITEM_SRC",
@@ -45,7 +44,7 @@ static void append_defines(rlo__str *out, const rlo__launch *launch) {
       continue;
     }
     rlo__str_printf(out, " -D%s=", define->name);
-    if (strcmp(define->name, RLO__ITEM_ARGUMENTS) == 0) {
+    if (strcmp(define->name, RLO__CODEGEN_ITEM_ARGUMENTS) == 0) {
       append_item_arguments(out, &launch->numbers[define->first], define->count);
       continue;
     }
@@ -96,7 +95,7 @@ rlo_status rlo__codegen_program(const rlo__launch *launch, rlo__program_spec *ou
 
 bool rlo__codegen_has_batch(const rlo__launch *item) {
   const rlo__kernel_source *source = rlo__kernel_source_find(item->kernel_file);
-  return source != NULL && strstr(source->text, RLO__ITEM_ARGUMENTS) != NULL;
+  return source != NULL && strstr(source->text, RLO__CODEGEN_ITEM_ARGUMENTS) != NULL;
 }
 
 uint64_t rlo__codegen_hash(const rlo__program_spec *spec) {

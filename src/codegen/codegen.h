@@ -30,7 +30,13 @@ typedef struct rlo__program_spec {
 RLO_NODISCARD rlo_status rlo__codegen_program(const rlo__launch *launch,
                                               rlo__program_spec *out_spec);
 
-/** Tells if the kernel of a launch can run the items of a batch (plan/batch.h). */
+/** The constants that the launch of a batch adds to those of its items: the work-items of a
+ *  group; and of each argument of an item its kind and its place among the numbers, of which
+ *  the arguments of a call are made. */
+#define RLO__CODEGEN_BATCH          "RLO_BATCH"
+#define RLO__CODEGEN_ITEM_ARGUMENTS "RLO_ITEM_ARGUMENTS"
+
+/** Tells if the kernel of a launch can run the items of a batch. */
 bool rlo__codegen_has_batch(const rlo__launch *item);
 
 /** A hash for tables and sets of programs. It covers the length of the source,

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "codegen/codegen.h"
 #include "ir/batch.h"
-#include "plan/batch.h"
 #include "runtime/cl_error.h"
 #include "runtime/plan_handle.h"
 
@@ -27,7 +27,7 @@ struct rlo_batch {
   /** NULL if each launch is of an item alone. */
   cl_mem tables;
   int32_t num_memories;
-  /** What the items need of each memory: `element_bytes` is its alignment. */
+  /** The needs of all items, for each memory: `element_bytes` is its alignment. */
   rlo__operand_need *needs;
   launch *launches;
   size_t num_launches, launch_capacity;
@@ -38,7 +38,7 @@ typedef struct entry {
   const rlo_batch_item *item;
   /** A reference. */
   rlo__planned *planned;
-  /** What a launch has in common: the hash of its program, or 0 for an item that runs
+  /** The launch that it shares: the hash of its program, or 0 for an item that runs
    *  alone; the memories. */
   uint64_t key[3];
   /** Its record, in longs from the tables on. */
@@ -83,6 +83,37 @@ static int64_t alignment_at(const rlo_context *context, int64_t offset_bytes) {
   return known & -known;
 }
 
+/** Writes the launch of a batch: the kernel of an item's launch, compiled by the same
+ *  constants, whose groups read the arguments of their items from tables (cl/batch.cl), which
+ *  it takes as its indices. @param groups_at  where in them its groups begin, in longs. */
+static rlo_status make_launch(const rlo__launch *item, int64_t groups_at, int64_t num_groups,
+                              rlo__launch *batch) {
+  static const rlo__argument_kind memories[] = {RLO__ARGUMENT_SRC, RLO__ARGUMENT_SRC_OFFSET,
+                                                RLO__ARGUMENT_DST, RLO__ARGUMENT_DST_OFFSET,
+                                                RLO__ARGUMENT_INDEX};
+  int64_t places[2 * RLO__LAUNCH_MAX_ARGUMENTS];
+  rlo__launch_clear(batch);
+  batch->kernel_file = item->kernel_file;
+  for (int32_t d = 0; d < item->num_defines; ++d) {
+    const rlo__define *define = &item->defines[d];
+    const int64_t *values = &item->numbers[define->first];
+    RLO_TRY(rlo__launch_define_list(batch, define->name, values, define->count));
+  }
+  for (int64_t n = 0; n < item->num_arguments; ++n) {
+    places[2 * n] = item->arguments[n].kind;
+    places[2 * n + 1] = item->arguments[n].first;
+  }
+  RLO_TRY(rlo__launch_define(batch, RLO__CODEGEN_BATCH, (int64_t)item->local_size[0]));
+  RLO_TRY(
+      rlo__launch_define_list(batch, RLO__CODEGEN_ITEM_ARGUMENTS, places, 2 * item->num_arguments));
+  for (size_t n = 0; n < sizeof memories / sizeof memories[0]; ++n) {
+    RLO_TRY(rlo__launch_argument(batch, memories[n], NULL, 0));
+  }
+  rlo__launch_set_groups(batch, (size_t)num_groups, (int64_t)item->local_size[0]);
+  rlo__launch_describe(batch, "a batch of %s", item->kernel_file);
+  return rlo__launch_longs(batch, &groups_at, 1);
+}
+
 /** Finds the program that runs an item in a batch, if there is one, and adds the record. */
 static rlo_status add_record(const rlo__launch *item, builder *b, entry *e) {
   const size_t count = (size_t)item->num_numbers;
@@ -90,7 +121,7 @@ static rlo_status add_record(const rlo__launch *item, builder *b, entry *e) {
   if (!rlo__codegen_has_batch(item)) {
     return RLO_OK;
   }
-  RLO_TRY(rlo__batch_launch(item, 0, 1, &b->launch));
+  RLO_TRY(make_launch(item, 0, 1, &b->launch));
   RLO_TRY(rlo__codegen_program(&b->launch, &spec));
   e->key[0] = rlo__codegen_hash(&spec) | 1;
   rlo__codegen_deinit(&spec);
@@ -212,8 +243,8 @@ static rlo_status add_shared(builder *b, size_t begin, size_t end) {
   for (size_t n = begin; n < end; ++n) {
     RLO_TRY(add_groups(b, n, first));
   }
-  RLO_TRY(rlo__batch_launch(e->planned->launch, (int64_t)first, (int64_t)(b->num_longs - first),
-                            &b->launch));
+  RLO_TRY(
+      make_launch(e->planned->launch, (int64_t)first, (int64_t)(b->num_longs - first), &b->launch));
   RLO_TRY(rlo__planned_of_launch(b->batch->context, &b->launch, NULL, &planned));
   return add_launch(b->batch, planned, &at);
 }
