@@ -23,11 +23,11 @@
  *   15  rlo_index blocks          blocks that one group moves, one after
  *                                 another
  *   16  int fetch_axes            bit d: a block's points of grid axis d
- *                                 continue its rows in the source, without a
- * gap 17  int fetch_lines           lines of the next block to prefetch with
- * each row, where RLO_PREFETCH is on 18  rlo_index src_first       units that
- * may be read, from src_offset on: 19  rlo_index src_end         [src_first,
- * src_end) 20  the guards; x is the coefficient of k and must be 0 or 1, y is 0
+ *                                 continue its rows in the source
+ *   17  int fetch_lines           lines of the next block to prefetch with a row
+ *   18  rlo_index src_first       units [src_first, src_end) may be read, from
+ *   19  rlo_index src_end         src_offset on
+ *   20  the guards; x is the coefficient of k and must be 0 or 1, y is 0
  *
  * A block has at most RLO_ROWS_PLACES rows. They are moved in the order of the
  * destination. What follows itself there is made into whole lines: a line in

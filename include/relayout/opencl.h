@@ -169,13 +169,11 @@ typedef struct rlo_context_options {
    */
   const char *shared_cache_dirs;
   /**
-   * Functions of a caller who keeps compiled programs itself, such as one without files;
-   * each may be NULL. A program is looked for there first, and stored when it would be in
-   * cache_dir, and there as well unless that is "". A name is that of one program on one
-   * device by one driver and version of this library; bytes that are damaged or another
-   * program's are not used, but who forges them can forge their hash. Called by any thread
-   * that builds, by several at once; they call nothing of this library. The counters of
-   * directories count them, too.
+   * Functions of a caller who keeps compiled programs itself; each may be NULL. They come
+   * before cache_dir, whose entries they get too. A name is of one program, device, driver
+   * and version; bytes that are damaged or another program's are not used, but who forges
+   * them can forge their hash. Threads that build call them, several at once; they call
+   * nothing of this library. The counters count them as directories.
    */
   rlo_program_load_fn load_program;
   rlo_program_store_fn store_program;

@@ -8,7 +8,7 @@
 /** An item made ready. */
 typedef struct entry {
   const rlo_batch_item *item;
-  /** Of all items of the problem, the first of which releases it. */
+  /** One for all items of the problem; the first of them releases it. */
   rlo__host_mover *mover;
   bool is_first;
 } entry;

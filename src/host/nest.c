@@ -257,7 +257,8 @@ static int64_t cut(int64_t extent, int64_t most, int64_t multiple) {
   return rounded <= most ? rounded : most;
 }
 
-/** What divides all steps between rows of the destination, a power of two up to a line. */
+/** The largest power of two, up to a line, that divides all steps between rows of the
+ *  destination. */
 static int64_t align_rows(const chooser *c) {
   const rlo__host_nest *nest = c->nest;
   int64_t steps = LINE;

@@ -13,7 +13,7 @@ struct rlo__host_workspace {
   int64_t rows[RLO__HOST_MAX_TILE + RLO__HOST_LINE_BYTES];
   int64_t columns[RLO__HOST_MAX_TILE];
   int64_t staged_columns[RLO__HOST_MAX_TILE];
-  /** What the tile's rows and columns add to the place of operands. */
+  /** Places of operands that the tile's rows and columns add. */
   int64_t operand_rows[RLO__HOST_MAX_TILE + RLO__HOST_LINE_BYTES];
   int64_t operand_columns[RLO__HOST_MAX_TILE];
   rlo__host_operands operands;
@@ -34,7 +34,7 @@ typedef struct rlo__host_tile {
   const uint8_t *src;
   uint8_t *dst;
   int64_t i0, ni, j0, nj;
-  /** Of the workspace, some more than nj where there are. */
+  /** The workspace's, some more than nj where there are. */
   const int64_t *rows;
   int64_t grain_bytes;
   /** The operands' place, but for what rows and columns add. */

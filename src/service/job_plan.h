@@ -32,7 +32,7 @@ typedef struct rlo__job_setting {
    *  devices that share its memory. */
   bool is_in_memory[2];
   bool are_indices_in_memory;
-  /** Of the scratch of two passes, where they have one of their own; borrowed. NULL: it
+  /** The scratch of two passes, where they have one of their own; borrowed. NULL: it
    *  is behind the destination. */
   const rlo_storage_traits *scratch;
   rlo_job_options options;

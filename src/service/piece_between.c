@@ -31,7 +31,7 @@ typedef struct between {
   int64_t granule_bytes[2];
   /** The problems of both passes. The second begins as the canonical one of the job. */
   rlo_problem first, second, narrowed;
-  /** Of each axis of the first; steps are in the destination. */
+  /** Depth and step in the destination of each axis of the first. */
   depth depths[RLO_MAX_AXES];
   int64_t steps[RLO_MAX_AXES];
   /** The axis of the first that is an axis of the second, or the number of the values of
