@@ -122,7 +122,9 @@ static const char style[] =
     "text{font:14px monospace;fill:#222}"
     ".box{fill:none;stroke:#06768d;stroke-width:1.5}"
     ".element{fill:#e3f1f4}.padding{fill:#c9c9c9}"
-    ".number{font-size:10px;fill:#06768d}.note{fill:#9a5b00}"
+    /* A number lies on the line of its box. */
+    ".number{font-size:10px;fill:#06768d;paint-order:stroke;stroke:#fff;stroke-width:4px}"
+    ".note{fill:#9a5b00}"
     "</style>\n";
 
 static void add_svg_text(rlo__str *out, const char *class_name, int32_t x, int32_t y,
