@@ -51,7 +51,8 @@ typedef struct rlo_device_info {
    *  which kernels reach 4 GiB of a buffer only. */
   bool has_large_buffer_option;
   /** The compiler ends the process in kernels of the GPU class (PoCL 6 with
-   * LLVM 18, unless POCL_WORK_GROUP_METHOD is cbs): they are refused. */
+   * LLVM 18, unless POCL_WORK_GROUP_METHOD is cbs), or makes wrong ones (PoCL
+   * 5, if it is): they are refused. */
   bool is_cpu_class_only;
   /** Bytes of the first-level data cache of a core of a CPU; 0 if unknown. */
   int64_t near_cache_bytes;

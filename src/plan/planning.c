@@ -67,9 +67,10 @@ static rlo_status find_class(const rlo_device_info *device, const rlo_plan_optio
   }
   if (*out_class == RLO_DEVICE_CLASS_GPU && device->is_cpu_class_only) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the device's compiler dies of kernels of the GPU class; "
-                    "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD "
-                    "is cbs in the environment");
+                    "the device's compiler dies of kernels of the GPU class, or "
+                    "makes wrong ones; PoCL 6 with LLVM 18 takes them if "
+                    "POCL_WORK_GROUP_METHOD is cbs in the environment, PoCL 5 with "
+                    "an older one if it is not");
   }
   return RLO_OK;
 }

@@ -68,11 +68,13 @@ static long number_behind(const char *word, const char *text) {
 
 /** LLVM 18's InstCombine ends the process ("did not reach a fixpoint") in
  *  kernels that PoCL 5 and 6 make of groups of several work-items, but for one
- *  method of theirs (PoCL's issue 1608). */
-static bool dies_of_groups(const rlo__device_facts *facts) {
+ *  method of theirs (PoCL's issue 1608). By that one PoCL 5.0 makes kernels
+ *  with local memory that write wrong bytes. */
+static bool fails_at_groups(const rlo__device_facts *facts) {
   const long pocl = number_behind("PoCL ", facts->platform_version);
-  return (pocl == 5 || pocl == 6) && number_behind("LLVM ", facts->platform_version) >= 18 &&
-         !facts->is_pocl_by_cbs;
+  const bool dies = number_behind("LLVM ", facts->platform_version) >= 18;
+  return pocl == 6 ? dies && !facts->is_pocl_by_cbs
+                   : pocl == 5 && (dies || facts->is_pocl_by_cbs);
 }
 
 void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
@@ -94,7 +96,7 @@ void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
   info->near_cache_bytes = is_cpu ? facts->near_cache_bytes : 0;
   info->has_f64 = (facts->double_config & ieee) == ieee;
   info->has_f32_denormals = (facts->single_config & CL_FP_DENORM) != 0;
-  info->is_cpu_class_only = kind == RLO__KIND_POCL_CPU && dies_of_groups(facts);
+  info->is_cpu_class_only = kind == RLO__KIND_POCL_CPU && fails_at_groups(facts);
   info->has_large_buffer_option = kind == RLO__KIND_GPU && is_intel_driver(facts->platform_name);
   /* The GPU class moves blocks through local memory because it is fast. */
   if (info->device_class == RLO_DEVICE_CLASS_GPU && facts->local_memory_type != CL_LOCAL) {

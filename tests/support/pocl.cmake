@@ -7,7 +7,7 @@
 # Sets rlo_test_driver, the variables that make OpenCL's loader take it, and its
 # compiler a linker that reads no libraries; to nothing where there is no such PoCL,
 # where the environment chooses the drivers, and with --slow, which uses PoCL as it is.
-# rlo_test_work_groups is what PoCL 5 and later need in the environment to compile
+# rlo_test_work_groups is what PoCL 6 and later need in the environment to compile
 # kernels of the GPU class: rlo_device_info.is_cpu_class_only.
 set(rlo_test_driver)
 set(rlo_test_work_groups)
@@ -22,7 +22,7 @@ find_library(RLO_POCL_LIBRARY NAMES "${library_name}" libpocl.so.2)
 mark_as_advanced(RLO_POCL_LIBRARY)
 get_filename_component(library "${RLO_POCL_LIBRARY}" REALPATH)
 # libpocl.so.2.12 is PoCL 5.0, 2.13 is 6.0.
-if(library MATCHES "\\.so\\.2\\.([0-9]+)" AND CMAKE_MATCH_1 GREATER_EQUAL 12)
+if(library MATCHES "\\.so\\.2\\.([0-9]+)" AND CMAKE_MATCH_1 GREATER_EQUAL 13)
   set(rlo_test_work_groups POCL_WORK_GROUP_METHOD=cbs)
 endif()
 if(RELAYOUT_SLOW_TESTS

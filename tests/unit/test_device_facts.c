@@ -190,10 +190,13 @@ static const struct {
      "16.0.6, "
      "SLEEF, DISTRO, POCL_DEBUG",
      false, false},
+    {"OpenCL 3.0 PoCL 5.0+debian  Linux, None+Asserts, RELOC, SPIR, LLVM 16.0.6, SLEEF, DISTRO, "
+     "POCL_DEBUG",
+     true, true},
     {"OpenCL 3.0 PoCL 7.0  Linux, Release, RELOC, SPIR-V, LLVM 20.1.8", false, false},
 };
 
-RLO_TABLE_TEST(test_device_facts__a_compiler_that_dies_of_groups, pocls) {
+RLO_TABLE_TEST(test_device_facts__a_compiler_that_fails_at_groups, pocls) {
   rlo__device_facts facts = {.type = CL_DEVICE_TYPE_CPU,
                              .is_pocl_by_cbs = pocls[_i].is_by_cbs,
                              .platform_name = "Portable Computing Language"};
@@ -214,7 +217,7 @@ RLO_TABLE_TEST(test_device_facts__a_compiler_that_dies_of_groups, pocls) {
   }
   expect_refusal(rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
                  RLO_UNSUPPORTED,
-                 "the device's compiler dies of kernels of the GPU class; "
-                 "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is "
-                 "cbs in the environment");
+                 "the device's compiler dies of kernels of the GPU class, or makes wrong "
+                 "ones; PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is cbs "
+                 "in the environment, PoCL 5 with an older one if it is not");
 }
