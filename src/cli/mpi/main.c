@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,6 +39,9 @@ static struct {
 /* Ranks other than 0 print nothing on standard output. */
 static void begin_ranks(int *argc, char ***argv) {
   int provided = 0;
+  /* MPI looks for devices by hwloc, which would open the OpenCL driver before
+   * it has a folder. */
+  setenv("HWLOC_COMPONENTS", "-opencl", 0);
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks.count);
