@@ -55,7 +55,7 @@ static void print_format_help(const rlo__file_format *format, FILE *out) {
   }
   for (const char *line = format->help; *line != '\0';) {
     size_t length = strcspn(line, "\n") + 1;
-    fprintf(out, "%*s", 14 - column, "");
+    fprintf(out, "%*s", 16 - column, "");
     fwrite(line, 1, length, out);
     line += length;
     column = 0;

@@ -87,7 +87,7 @@ static int make_header(const rlo_shape *shape, bool is_swapped, const rlo_digest
 const rlo__file_format rlo__format_safetensors = {
     .suffixes = {".safetensors"},
     .help =
-        " a member of a file of weights, FILE::NAME, or of a\n"
+        "a member of a file of weights, FILE::NAME, or of a\n"
         "folder with an index, FOLDER::NAME. A result is a file of one\n"
         "member, 'tensor'; a layout that is not row-major is in its\n"
         "metadata, and is read from there.\n",

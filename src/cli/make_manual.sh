@@ -1,16 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the manual pages: of the command and of each verb by their --help, and
-# relayout-layout(7) by the page about shapes, if there is a pandoc.
-#   make_manual.sh <command> <help2man> <pandoc or ""> <docs/shapes.md> <folder>
+# Makes the manual pages: of the command and of each verb by their --help, of relayout-mpi,
+# if it is built, by that of its only verb, and relayout-layout(7) by the page about shapes,
+# if there is a pandoc.
+#   make_manual.sh <command> <relayout-mpi or ""> <help2man> <pandoc or ""> \
+#     <docs/shapes.md> <folder>
 set -eu
 
 command=$1
-help2man=$2
-pandoc=$3
-shapes=$4
-folder=$5
+mpi_command=$2
+help2man=$3
+pandoc=$4
+shapes=$5
+folder=$6
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -26,7 +29,7 @@ make_page() {
   "$help2man" --no-info --version-string="${version#* }" --source="$version" \
     --name="$2" --include="$work/include" "$3" >"$work/page"
   title=$(printf '%s' "$1" | tr '[:lower:]' '[:upper:]')
-  sed -e "s/^\.TH RELAYOUT /.TH $title /" -e "s/^$3 \\\\-/$1 \\\\-/" \
+  sed -e "s/^\.TH RELAYOUT /.TH $title /" -e "s/^$3 \\\\- /$1 \\\\- /" \
     "$work/page" >"$folder/man1/$1.1"
 }
 
@@ -41,6 +44,12 @@ for verb in $verbs; do
 done
 make_page relayout "$(relayout help | sed -n '1s/relayout moves \(.*\)\./move \1/p')" \
   relayout "${others}relayout-layout(7)"
+if [ -n "$mpi_command" ]; then
+  ln -s "$mpi_command" "$work/relayout-mpi"
+  make_page relayout-mpi \
+    "$(relayout-mpi help | sed -n '1s/relayout-mpi lets \(.*\)\./let \1/p')" \
+    "relayout-mpi convert" 'relayout-convert(1), relayout-layout(7)'
+fi
 
 if [ -n "$pandoc" ]; then
   {

@@ -16,23 +16,33 @@ if(NOT EXISTS "${manual_dir}")
       set(pandoc "")
       message(STATUS "pandoc was not found: no manual page about layouts")
     endif()
+    set(mpi_target)
+    set(mpi_command "")
+    if(TARGET relayout_mpi_command)
+      set(mpi_target relayout_mpi_command)
+      set(mpi_command "$<TARGET_FILE:relayout_mpi_command>")
+    endif()
     set(manual_script "${PROJECT_SOURCE_DIR}/src/cli/make_manual.sh")
     set(shapes_page "${PROJECT_SOURCE_DIR}/docs/shapes.md")
     add_custom_command(
       OUTPUT "${manual_dir}/man1/relayout.1"
       COMMAND sh "${manual_script}" "$<TARGET_FILE:relayout_command>"
-              "${RELAYOUT_HELP2MAN}" "${pandoc}" "${shapes_page}" "${manual_dir}"
-      DEPENDS relayout_command "${manual_script}" "${shapes_page}"
+              "${mpi_command}" "${RELAYOUT_HELP2MAN}" "${pandoc}" "${shapes_page}" "${manual_dir}"
+      DEPENDS relayout_command ${mpi_target} "${manual_script}" "${shapes_page}"
       COMMENT "Making the manual pages"
       VERBATIM)
     add_custom_target(relayout_manual ALL DEPENDS "${manual_dir}/man1/relayout.1")
   endif()
 endif()
+# An archive has the page of relayout-mpi wherever it was made.
+if(NOT TARGET relayout_mpi_command)
+  set(no_mpi PATTERN relayout-mpi.1 EXCLUDE)
+endif()
 install(
   DIRECTORY "${manual_dir}/"
   DESTINATION "${CMAKE_INSTALL_MANDIR}"
   COMPONENT command
-  OPTIONAL)
+  OPTIONAL ${no_mpi})
 
 # bash and zsh read the same file, each by a name of its own.
 set(completion "${PROJECT_SOURCE_DIR}/src/cli/completion.bash")

@@ -47,8 +47,8 @@ class Help(CliCase):
     def test_help_lists_the_file_formats(self):
         for verb in "convert", "op", "digest":
             text = self.ok("help", verb)
-            self.assertIn("\n  .npy        a NumPy array.", text)
-            self.assertIn("\n  .bin, .raw  bare bytes:", text)
+            self.assertIn("\n  .npy          a NumPy array.", text)
+            self.assertIn("\n  .bin, .raw    bare bytes:", text)
         self.assertNotIn(".npy", self.ok("help", "explain"))
 
     def test_help_lists_the_types(self):

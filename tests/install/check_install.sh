@@ -87,4 +87,8 @@ fi
 "$work/moved/bin/relayout" help >/dev/null
 if [ -x "$work/moved/bin/relayout-mpi" ]; then
   "$work/moved/bin/relayout-mpi" help >/dev/null
+  [ ! -d "$share/man/man1" ] || grep -q '^relayout-mpi .-' "$share/man/man1/relayout-mpi.1"
+elif [ -e "$share/man/man1/relayout-mpi.1" ]; then
+  echo "the manual has a page of relayout-mpi, which is not installed"
+  exit 1
 fi
