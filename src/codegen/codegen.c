@@ -9,13 +9,18 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "codegen/kernel_sources.h"
 #include "plan/sum_parts.h"
 
 #define NAME_SEED  UINT64_C(0x6b65726e656c0001)
 #define TABLE_SEED UINT64_C(0x7461626c65000001)
 
 #define LARGE_BUFFER_OPTION " -cl-intel-greater-than-4GB-buffer-required"
+
+void rlo__kernel_source_append(const rlo__kernel_source *source, rlo__str *out) {
+  for (const rlo__kernel_part *part = source->parts; part->text != NULL; ++part) {
+    rlo__str_append_bytes(out, part->text, part->bytes);
+  }
+}
 
 /** Appends the arguments of an item, as cl/batch.cl calls them. */
 static void append_item_arguments(rlo__str *out, const int64_t *places, int32_t count) {
@@ -79,8 +84,7 @@ rlo_status rlo__codegen_program(const rlo__launch *launch, rlo__program_spec *ou
     rlo__str_deinit(&defines);
     return status;
   }
-  rlo__program_spec spec = {
-      .source = source->text, .source_bytes = source->text_bytes, .has_own_builtins = true};
+  rlo__program_spec spec = {.kernel = source, .source = ""};
   name_kernel(launch, source, rlo__str_text(&defines), &spec);
   rlo__str options = rlo__str_growing();
   /* -w: on processors without AVX-512 PoCL's clang warns, on the caller's
@@ -95,7 +99,7 @@ rlo_status rlo__codegen_program(const rlo__launch *launch, rlo__program_spec *ou
 
 bool rlo__codegen_has_batch(const rlo__launch *item) {
   const rlo__kernel_source *source = rlo__kernel_source_find(item->kernel_file);
-  return source != NULL && strstr(source->text, RLO__CODEGEN_ITEM_ARGUMENTS) != NULL;
+  return source != NULL && source->has_batch;
 }
 
 uint64_t rlo__codegen_hash(const rlo__program_spec *spec) {
@@ -147,6 +151,7 @@ uint64_t rlo_wisdom_table(void) {
 typedef struct owned_report {
   rlo_plan_report report;
   rlo__program_spec spec;
+  char *source;
   /** What the arguments point into. */
   rlo__launch *launch;
   rlo_plan_argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
@@ -221,7 +226,10 @@ static rlo_status explain(const rlo__plan_request *request, workspace *w, owned_
   report_launch(&w->launch, report);
   RLO_TRY(rlo__codegen_program(&w->launch, &owned->spec));
   report->kernel_name = owned->spec.kernel_name;
-  report->source = owned->spec.source;
+  rlo__str source = rlo__str_growing();
+  rlo__kernel_source_append(owned->spec.kernel, &source);
+  RLO_TRY(rlo__str_take(&source, &owned->source));
+  report->source = owned->source;
   report->build_options = owned->spec.options;
   return report_arguments(&w->launch, owned);
 }
@@ -296,6 +304,7 @@ void rlo_plan_report_release(rlo_plan_report *report) {
   }
   owned_report *owned = (owned_report *)(void *)report;
   rlo__codegen_deinit(&owned->spec);
+  rlo__free(owned->source);
   rlo__free(owned->launch);
   rlo__free(owned);
 }

@@ -2,6 +2,7 @@
 #ifndef RLO_CODEGEN_CODEGEN_H
 #define RLO_CODEGEN_CODEGEN_H
 
+#include "codegen/kernel_sources.h"
 #include "plan/planner.h"
 
 /**
@@ -9,7 +10,10 @@
  * the build options; a cache key adds only the device.
  */
 typedef struct rlo__program_spec {
-  /** OpenCL C 1.2, static (embedded from cl/). */
+  /** A file of cl/, in OpenCL C 1.2, which uses no built-in function but those that
+   *  cl/builtins.cl declares. NULL: `source` is compiled. */
+  const rlo__kernel_source *kernel;
+  /** Borrowed; "" for a file of cl/. */
   const char *source;
   size_t source_bytes;
   /** "-cl-std=CL1.2 -w -DRLO_KERNEL=rlo_cpu_tile_0123456789abcdef -D...";
@@ -20,8 +24,6 @@ typedef struct rlo__program_spec {
    *  because some drivers have run the kernel of the same name from another
    *  program. */
   char kernel_name[64];
-  /** Uses no built-in function but those that cl/builtins.cl declares. */
-  bool has_own_builtins;
 } rlo__program_spec;
 
 /** Makes the program of a launch. Release it with rlo__codegen_deinit.

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "codegen/kernel_sources.h"
 #include "relayout/version.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
@@ -137,13 +136,10 @@ static rlo_status fail_build(const rlo__program_builder *builder, const rlo__pro
   return status;
 }
 
-static rlo_status compile(const rlo__program_builder *builder, const rlo__program_spec *spec,
-                          const char *const *texts, const size_t *text_bytes, cl_uint num_texts,
-                          const char *options, cl_program *out_program) {
+static rlo_status compile_text(const rlo__program_builder *builder, const rlo__program_spec *spec,
+                               const char *source, const char *options, cl_program *out_program) {
   cl_int code = CL_SUCCESS;
-  /* OpenCL 1.2 writes through neither pointer. */
-  *out_program = clCreateProgramWithSource(builder->context, num_texts,
-                                           (const char **)(uintptr_t)texts, text_bytes, &code);
+  *out_program = clCreateProgramWithSource(builder->context, 1, &source, NULL, &code);
   RLO_TRY(rlo__cl_error_check("clCreateProgramWithSource", code));
   code = clBuildProgram(*out_program, 1, &builder->device, options, NULL, NULL);
   if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_COMPILE_PROGRAM_FAILURE ||
@@ -154,31 +150,37 @@ static rlo_status compile(const rlo__program_builder *builder, const rlo__progra
   return rlo__cl_error_check("clBuildProgram", code);
 }
 
-/** Compiles with the declarations of cl/builtins.cl alone. clang's opencl-c.h,
- *  which PoCL includes, takes itself for included. */
-static rlo_status compile_briefly(const rlo__program_builder *builder,
-                                  const rlo__program_spec *spec, cl_program *out_program) {
-  const rlo__kernel_source *builtins = rlo__kernel_source_find("builtins");
-  if (builtins == NULL) {
-    return RLO_FAIL(RLO_INTERNAL, "cl/builtins.cl is not embedded");
-  }
-  const char *const texts[] = {builtins->text, spec->source};
-  const size_t text_bytes[] = {builtins->text_bytes, spec->source_bytes};
+/** Compiles a program. @param is_brief  with the declarations of cl/builtins.cl alone: clang's
+ *  opencl-c.h, which PoCL includes, takes itself for included. */
+static rlo_status compile(const rlo__program_builder *builder, const rlo__program_spec *spec,
+                          bool is_brief, cl_program *out_program) {
   rlo__str options = rlo__str_growing();
-  rlo__str_printf(&options, "%s -D_OPENCL_H_ -DRLO_BUILTINS=1%s", spec->options,
-                  builder->is_pocl_3_1 ? " -DRLO_COMPILE_ONCE=1" : "");
-  rlo_status status = rlo__str_status(&options);
-  if (status == RLO_OK) {
-    status = compile(builder, spec, texts, text_bytes, 2, rlo__str_text(&options), out_program);
+  rlo__str source = rlo__str_growing();
+  rlo__str_append(&options, spec->options);
+  if (is_brief) {
+    rlo__str_append(&options, " -D_OPENCL_H_ -DRLO_BUILTINS=1");
+    rlo__str_append(&options, builder->is_pocl_3_1 ? " -DRLO_COMPILE_ONCE=1" : "");
+    rlo__kernel_source_append(rlo__kernel_source_find("builtins"), &source);
   }
+  if (spec->kernel != NULL) {
+    rlo__kernel_source_append(spec->kernel, &source);
+  }
+  rlo__str_append_bytes(&source, spec->source, spec->source_bytes);
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__str_status(&options));
+  RLO_TRY_GOTO(rlo__str_status(&source));
+  status =
+      compile_text(builder, spec, rlo__str_text(&source), rlo__str_text(&options), out_program);
+fail:
+  rlo__str_deinit(&source);
   rlo__str_deinit(&options);
   return status;
 }
 
 static rlo_status build_source(const rlo__program_builder *builder, const rlo__program_spec *spec,
                                cl_program *out_program) {
-  if (builder->is_pocl && spec->has_own_builtins) {
-    rlo_status status = compile_briefly(builder, spec, out_program);
+  if (builder->is_pocl && spec->kernel != NULL) {
+    rlo_status status = compile(builder, spec, true, out_program);
     if (status != RLO_BUILD_FAILED) {
       return status;
     }
@@ -187,7 +189,7 @@ static rlo_status build_source(const rlo__program_builder *builder, const rlo__p
              spec->kernel_name, rlo_error_last()->message);
     clReleaseProgram(*out_program);
   }
-  return compile(builder, spec, &spec->source, &spec->source_bytes, 1, spec->options, out_program);
+  return compile(builder, spec, false, out_program);
 }
 
 /* ---------------------------------------------------------------- from disk */

@@ -44,7 +44,9 @@ static const char *const casts[] = {
 static void write_source(const rlo__program_spec *spec, const char *path) {
   FILE *file = fopen(path, "w");
   ck_assert_ptr_nonnull(file);
-  fwrite(spec->source, 1, spec->source_bytes, file);
+  for (const rlo__kernel_part *part = spec->kernel->parts; part->text != NULL; ++part) {
+    fwrite(part->text, 1, part->bytes, file);
+  }
   fprintf(file, "\nvoid rlo_run(__global const void *__global const *a) {\n  %s(",
           spec->kernel_name);
   for (int32_t n = 0; n < launch.num_arguments; ++n) {

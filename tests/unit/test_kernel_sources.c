@@ -95,10 +95,14 @@ RLO_TEST(test_kernel_sources__every_file_is_embedded_whole) {
     const rlo__kernel_source *source = rlo__kernel_source_find(stem);
     ck_assert_msg(source != NULL, "%s is not embedded", entry->d_name);
     ck_assert_str_eq(source->name, stem);
-    ck_assert_uint_eq(source->text_bytes, strlen(source->text));
-    comparison c = {.rest = source->text};
+    rlo__str text = rlo__str_growing();
+    rlo__kernel_source_append(source, &text);
+    ck_assert_int_eq(rlo__str_status(&text), RLO_OK);
+    comparison c = {.rest = rlo__str_text(&text)};
     match_file(entry->d_name, &c);
     ck_assert_str_eq(c.rest, "");
+    ck_assert_int_eq(source->has_batch, is_there(&c, "batch.cl") || strcmp(stem, "batch") == 0);
+    rlo__str_deinit(&text);
     for (int i = 0; i < count; ++i) {
       ck_assert(hashes[i] != source->hash);
     }
