@@ -180,7 +180,10 @@ def parsed(text: str) -> Any:
     """The shape of a text in the library's notation."""
     raw = text.encode()
     shape = Shape()
-    shape_parse(raw, len(raw), byref(shape))
+    try:
+        shape_parse(raw, len(raw), byref(shape))
+    except errors.ParseError as error:
+        raise errors.ParseError(f"{error.message} in {text!r}") from None
     return shape
 
 

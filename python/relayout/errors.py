@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a call raises: `Error`, and the built-in exception that fits.
 
-The sentence is the C library's, unchanged::
+The sentence is the C library's, with the text of a shape that is none behind it::
 
     >>> import relayout as rl
     >>> try:

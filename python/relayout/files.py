@@ -280,8 +280,9 @@ def _create(destination: Any, shape: Shape, source: Source, resume: bool,
     if isinstance(path, str) and form:
         if form.create is None:
             raise Unsupported(f"{path}: files of this format are read only")
-        create = partial(form.create, shape=shape, source=source, resume=resume, **options)
-        return by_reader(path, member, create)  # type: ignore[no-any-return]
+        if form.create is not File or not options:
+            create = partial(form.create, shape=shape, source=source, resume=resume, **options)
+            return by_reader(path, member, create)  # type: ignore[no-any-return]
     if options:
         raise TypeError(f"convert has no option {next(iter(options))!r} for this destination")
     if isinstance(path, str):

@@ -204,6 +204,7 @@ class Refusals(unittest.TestCase):
         with self.assertRaises(rl.ParseError) as caught:
             rl.Shape("f32[3,4")
         self.assertEqual(caught.exception.position, 7)
+        self.assertTrue(caught.exception.message.endswith("found the end of the text in 'f32[3,4'"))
         self.assertEqual(str(caught.exception), caught.exception.message)
         for call, kind, builtin in (
                 (lambda: rl.Shape("f32[99999999999999999999]"), rl.Overflow, OverflowError),

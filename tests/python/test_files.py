@@ -85,10 +85,12 @@ class Convert(unittest.TestCase):
                 (rl.Unsupported, "s.npy", "x.npy", {}),
                 (rl.ArgumentError, "a.npy", "x.npy", {"perm": (0, 0, 1)}),
                 (rl.ArgumentError, "a.npy", "x.npy", {"memory": "1XB"}),
-                (rl.RangeError, "a.npy", "x.npy", {"memory": 5}),
-                (TypeError, "a.npy", "x.npy", {"chunks": (1, 2)})):
+                (rl.RangeError, "a.npy", "x.npy", {"memory": 5})):
             with self.subTest(source=source, options=options), self.assertRaises(kind):
                 rl.convert(source, target, **options)
+        for target in "x.npy", "x.bin":
+            with self.assertRaisesRegex(TypeError, "convert has no option 'chunks' for this"):
+                rl.convert("a.npy", target, chunks=(1, 2))
         self.assertEqual(sorted(os.listdir(".")), ["a.npy", "b.bin", "s.npy"])
 
     def test_interrupted_and_resumed(self):
