@@ -218,8 +218,9 @@ static rlo_status load_by_search(void) {
   }
   if (s.library == NULL) {
     return RLO_FAIL(RLO_NOT_FOUND,
-                    "there is no OpenCL here: %s; install its loader, such as "
-                    "ocl-icd-libopencl1, or name one in RELAYOUT_OPENCL_LIBRARY",
+                    "there is no OpenCL here: %s; install its loader and a driver, such as "
+                    "ocl-icd-libopencl1 and pocl-opencl-icd, or name a loader in "
+                    "RELAYOUT_OPENCL_LIBRARY",
                     s.reason);
   }
   (void)dlclose(s.library);
