@@ -134,9 +134,7 @@ rlo_status rlo__array_reserve(void *array, size_t elem_bytes, size_t count, size
   void *elements;
   memcpy(&elements, array, sizeof elements);
   elements = rlo__alloc_resize(elements, *capacity, new_capacity, elem_bytes);
-  if (elements == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(elements);
   memcpy(array, &elements, sizeof elements);
   *capacity = new_capacity;
   return RLO_OK;

@@ -49,12 +49,10 @@ rlo_status rlo__file_pread(int fd, const char *path, void *data, size_t bytes,
     if (count < 0) {
       return rlo__file_fail("cannot read", path, errno);
     }
-    if (count == 0) {
-      return RLO_FAIL(RLO_DATA_LOSS,
-                      "\"%s\" ends at byte %" PRId64
-                      ", in the middle of %zu bytes wanted at byte %" PRId64,
-                      path, offset, bytes, offset_bytes);
-    }
+    RLO_FAIL_IF(count == 0, RLO_DATA_LOSS,
+                "\"%s\" ends at byte %" PRId64
+                ", in the middle of %zu bytes wanted at byte %" PRId64,
+                path, offset, bytes, offset_bytes);
     next += count;
     left -= (size_t)count;
     offset += count;
@@ -73,19 +71,15 @@ static rlo_status read_all(int fd, const char *path, size_t max_bytes, char **da
   /* Pipes and files of /proc have size 0. */
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
     next_room = (size_t)st.st_size;
-    if (next_room > max_bytes) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE, "\"%s\" has %zu bytes; at most %zu are allowed", path,
-                      next_room, max_bytes);
-    }
+    RLO_FAIL_IF(next_room > max_bytes, RLO_OUT_OF_RANGE,
+                "\"%s\" has %zu bytes; at most %zu are allowed", path, next_room, max_bytes);
   }
   /* A byte more detects that the file has grown. */
   next_room = rlo__min_size(next_room, max_bytes) + 2;
   for (;;) {
     if (*bytes + 1 >= room) {
       char *grown = rlo__alloc_resize(*data, room, next_room, 1);
-      if (grown == NULL) {
-        return RLO_OUT_OF_MEMORY;
-      }
+      RLO_TRY_MEMORY(grown);
       *data = grown;
       room = next_room;
       next_room = room > max_bytes / 2 ? max_bytes + 2 : room * 2;
@@ -98,10 +92,8 @@ static rlo_status read_all(int fd, const char *path, size_t max_bytes, char **da
       return rlo__file_fail("cannot read", path, errno);
     }
     *bytes += count > 0 ? (size_t)count : 0;
-    if (*bytes > max_bytes) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE, "\"%s\" has more than the %zu bytes allowed here", path,
-                      max_bytes);
-    }
+    RLO_FAIL_IF(*bytes > max_bytes, RLO_OUT_OF_RANGE,
+                "\"%s\" has more than the %zu bytes allowed here", path, max_bytes);
   }
 }
 
@@ -160,16 +152,12 @@ rlo_status rlo__file_write(const char *path, const void *data, size_t bytes) {
 
 /** Fails if another user than the owner may have changed this. */
 static rlo_status check_ownership(const struct stat *st, uid_t owner, const char *name) {
-  if (st->st_uid != owner) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" belongs to user %ld and not to user %ld", name,
-                    (long)st->st_uid, (long)owner);
-  }
-  if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "\"%s\" can be written to by others than its owner (mode "
-                    "%o)",
-                    name, (unsigned)(st->st_mode & 07777));
-  }
+  RLO_FAIL_IF(st->st_uid != owner, RLO_UNSUPPORTED,
+              "\"%s\" belongs to user %ld and not to user %ld", name, (long)st->st_uid,
+              (long)owner);
+  RLO_FAIL_IF((st->st_mode & (S_IWGRP | S_IWOTH)) != 0, RLO_UNSUPPORTED,
+              "\"%s\" can be written to by others than its owner (mode %o)", name,
+              (unsigned)(st->st_mode & 07777));
   return RLO_OK;
 }
 
@@ -224,9 +212,7 @@ static rlo_status check_file(const rlo__directory *directory, int fd, const char
   if (fstat(fd, &st) != 0) {
     return rlo__file_fail("cannot examine", name, errno);
   }
-  if (!S_ISREG(st.st_mode)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not a regular file", name);
-  }
+  RLO_FAIL_IF(!S_ISREG(st.st_mode), RLO_UNSUPPORTED, "\"%s\" is not a regular file", name);
   return check_ownership(&st, directory->owner, name);
 }
 

@@ -69,6 +69,15 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
  *  analyzers see a value other than RLO_OK. */
 #define RLO_FAIL(status, ...) (rlo_error_set((status), __VA_ARGS__), (rlo_status)(status))
 
+/** Returns a failure, with its sentence, from the current function if a condition holds:
+ *  RLO_FAIL_IF(count > MAX, RLO_UNSUPPORTED, "%d parts are beyond the limit of %d", ...). */
+#define RLO_FAIL_IF(condition, status, ...)   \
+  do {                                        \
+    if (condition) {                          \
+      return RLO_FAIL((status), __VA_ARGS__); \
+    }                                         \
+  } while (0)
+
 /* The name of the first of up to 6 pointers that is NULL; NULL if none is. */
 #define RLO__NULL_1(a, ...) ((a) == NULL ? #a : NULL)
 #define RLO__NULL_2(a, ...) ((a) == NULL ? #a : RLO__NULL_1(__VA_ARGS__))
@@ -133,6 +142,14 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
     if (try_status_ != RLO_OK) {           \
       return try_status_;                  \
     }                                      \
+  } while (0)
+
+/** Returns RLO_OUT_OF_MEMORY from the current function if an allocation gave NULL. */
+#define RLO_TRY_MEMORY(pointer) \
+  do {                          \
+    if ((pointer) == NULL) {    \
+      return RLO_OUT_OF_MEMORY; \
+    }                           \
   } while (0)
 
 /** Like RLO_TRY, for a function that has to release something: assigns to its

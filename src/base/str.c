@@ -139,14 +139,11 @@ bool rlo__str_is_cut(const rlo__str *str) {
 }
 
 rlo_status rlo__str_status(const rlo__str *str) {
-  if (str->has_failed) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY, "the host has no memory for a text of %zu bytes",
-                    str->length);
-  }
-  if (rlo__str_is_cut(str)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "a text of %zu characters does not fit a buffer of %zu",
-                    str->length, str->capacity_bytes);
-  }
+  RLO_FAIL_IF(str->has_failed, RLO_OUT_OF_MEMORY, "the host has no memory for a text of %zu bytes",
+              str->length);
+  RLO_FAIL_IF(rlo__str_is_cut(str), RLO_OUT_OF_RANGE,
+              "a text of %zu characters does not fit a buffer of %zu", str->length,
+              str->capacity_bytes);
   return RLO_OK;
 }
 

@@ -127,9 +127,7 @@ static void *run(void *argument) {
 
 rlo_status rlo__thread_start(void (*fn)(void *payload), void *payload, rlo__thread *out_thread) {
   start *s = rlo__alloc(sizeof *s);
-  if (s == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(s);
   *s = (start){.fn = fn, .payload = payload};
   pthread_attr_t attributes;
   size_t stack_bytes = 0;

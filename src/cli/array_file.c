@@ -176,12 +176,10 @@ static int check_hints(const char *path, const rlo__file_format *format,
   if (format->make_header != NULL) {
     return RLO__EXIT_OK;
   }
-  if (hints->array >= 0) {
-    return rlo__fail(
-        "%s holds bare bytes: --offset says where an array begins there, and --array is for .npy "
-        "files",
-        path);
-  }
+  RLO__EXIT_IF(hints->array >= 0,
+               "%s holds bare bytes: --offset says where an array begins there, and --array is for "
+               ".npy files",
+               path);
   return hints->from != NULL ? RLO__EXIT_OK
                              : rlo__fail("%s holds bare bytes%s: give their shape with --from",
                                          path, hints->offset_bytes >= 0 ? ", by --offset" : "");
@@ -190,13 +188,12 @@ static int check_hints(const char *path, const rlo__file_format *format,
 int rlo__array_source_swap(rlo__array_source *source, const rlo_shape *dst, rlo_problem *problem) {
   const size_t width = number_width_bytes(dst->dtype);
   const bool is_swapped = source->swapped_width_bytes > 1;
-  if (width > 1 && (problem->update != RLO_UPDATE_STORE ||
+  RLO__EXIT_IF(
+      width > 1 && (problem->update != RLO_UPDATE_STORE ||
                     rlo_shape_element_size_bits(dst) != rlo_dtype_storage_bits(dst->dtype) ||
-                    (is_swapped && source->swapped_width_bytes != width))) {
-    return rlo__fail(
-        "--byte-order is for elements of their type's size; write %s with that of this machine",
-        rlo_dtype_name(dst->dtype));
-  }
+                    (is_swapped && source->swapped_width_bytes != width)),
+      "--byte-order is for elements of their type's size; write %s with that of this machine",
+      rlo_dtype_name(dst->dtype));
   source->swapped_width_bytes = is_swapped ? 1 : width;
   swap_bytes(problem->fill, (size_t)problem->unit_bits / 8, width);
   return RLO__EXIT_OK;
@@ -298,11 +295,10 @@ static rlo_status read_filtered(void *payload, int64_t offset, int64_t bytes, vo
   rlo__array_source *source = payload;
   const int64_t at = source->contents.offset_bytes + offset;
   RLO_TRY(rlo__input_file_take(&source->file, at, into, bytes));
-  if (source->file.pipe != 0 && offset + bytes == source->bytes && !source->contents.has_rest &&
-      rlo__input_file_goes_on(&source->file)) {
-    return RLO_FAIL(RLO_DATA_LOSS, "%s goes on behind its array, which ends at byte %" PRId64,
-                    source->file.path, at + bytes);
-  }
+  RLO_FAIL_IF(source->file.pipe != 0 && offset + bytes == source->bytes &&
+                  !source->contents.has_rest && rlo__input_file_goes_on(&source->file),
+              RLO_DATA_LOSS, "%s goes on behind its array, which ends at byte %" PRId64,
+              source->file.path, at + bytes);
   swap_bytes(into, (size_t)bytes, source->swapped_width_bytes);
   return source->has_checked_values ? check_values(source, offset, into, (size_t)bytes) : RLO_OK;
 }
@@ -340,9 +336,7 @@ static void release_filtered(void *payload) {
 static rlo_status make_filtered_storage(const rlo__array_source *source,
                                         rlo_storage **out_storage) {
   rlo__array_source *copy = rlo__alloc(sizeof(*copy));
-  if (copy == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(copy);
   *copy = *source;
   copy->file.descriptor = fcntl(source->file.descriptor, F_DUPFD_CLOEXEC, 0);
   copy->file.pipe = source->file.pipe == 0 ? 0 : fcntl(source->file.pipe, F_DUPFD_CLOEXEC, 0);

@@ -141,13 +141,10 @@ static int read_pairs(cache_request *request) {
 static int warm(cache_request *request) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
   RLO__EXIT_TRY(read_pairs(request));
-  if (request->into != NULL && setenv("RELAYOUT_CACHE_DIR", request->into, 1) != 0) {
-    return rlo__fail("no memory for the name of the folder");
-  }
+  RLO__EXIT_IF(request->into != NULL && setenv("RELAYOUT_CACHE_DIR", request->into, 1) != 0,
+               "no memory for the name of the folder");
   RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
-  if (!info.is_usable) {
-    return rlo__fail("compiled programs are not stored: %s", info.reason);
-  }
+  RLO__EXIT_IF(!info.is_usable, "compiled programs are not stored: %s", info.reason);
   RLO__EXIT_TRY(rlo__pair_suite_run(&request->suite));
   if (request->into == NULL) {
     return RLO__EXIT_OK;
@@ -181,11 +178,9 @@ static int run(int argc, char **argv) {
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_cache, argc, argv, &request, &request.common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 1, "show, clear or warm"));
   RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, argv[optind], words, &word));
-  if (word != WARM &&
-      (request.suite_path != NULL || request.into != NULL || request.common.is_device_given)) {
-    return rlo__fail_usage(argv[0], "--suite, --into and --device are of warm, not of %s",
-                           argv[optind]);
-  }
+  RLO__USAGE_IF(word != WARM && (request.suite_path != NULL || request.into != NULL ||
+                                 request.common.is_device_given),
+                argv[0], "--suite, --into and --device are of warm, not of %s", argv[optind]);
   if (word != WARM) {
     return show(word == CLEAR, request.common.is_json);
   }
@@ -203,32 +198,24 @@ const rlo__command rlo__cmd_cache = {
         "\n"
         "Programs that were compiled for a device are stored in\n"
         "$RELAYOUT_CACHE_DIR, else $XDG_CACHE_HOME/relayout, else\n"
-        "$HOME/.cache/relayout, so that the next command need not compile "
-        "them\n"
+        "$HOME/.cache/relayout, so that the next command need not compile them\n"
         "again. The directory holds 64 MiB at most; the least recently used\n"
         "programs are deleted first.\n"
-        "It is not used if it belongs to another user, or if others can write "
-        "to\n"
+        "It is not used if it belongs to another user, or if others can write to\n"
         "it. With an empty RELAYOUT_CACHE_DIR nothing is stored.\n"
         "\n"
         "  show    print where it is and how much it holds\n"
         "  clear   delete what it holds; other files in it stay\n"
-        "  warm    compile the programs for a suite of relayouts, of arrays in "
-        "whole\n"
-        "          buffers, and launch each once; what is stored is not "
-        "compiled\n"
+        "  warm    compile the programs for a suite of relayouts, of arrays in whole\n"
+        "          buffers, and launch each once; what is stored is not compiled\n"
         "          again. A program serves other shapes, too\n"
         "\n"
-        "  --suite FILE  a pair of shapes to a line, and after them a "
-        "permutation\n"
-        "                if there is one; # begins a comment; - is standard "
-        "input.\n"
-        "                Without it 12 pairs of matrices and images of 1, 2 "
-        "and 4\n"
+        "  --suite FILE  a pair of shapes to a line, and after them a permutation\n"
+        "                if there is one; # begins a comment; - is standard input.\n"
+        "                Without it 12 pairs of matrices and images of 1, 2 and 4\n"
         "                bytes to an element\n"
         "  --into DIR    store them in this folder instead, for a package\n"
-        "  --device D    a device of `relayout devices`, by its number or a "
-        "part\n"
+        "  --device D    a device of `relayout devices`, by its number or a part\n"
         "                of its name; the default device without it\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "  --json  print an object with the keys path, is_usable, reason,\n"
@@ -239,8 +226,7 @@ const rlo__command rlo__cmd_cache = {
         "$POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else\n"
         "$HOME/.cache/pocl/kcache.\n"
         "\n"
-        "Example: relayout-bench --pairs ttc57 | relayout cache warm --suite "
-        "-\n",
+        "Example: relayout-bench --pairs ttc57 | relayout cache warm --suite -\n",
     .options = options,
     .run = run,
 };

@@ -33,11 +33,9 @@ static int open_source(rlo__conversion *c) {
 /* Sets the permutation and dst_shape. */
 static int find_shape(rlo__conversion *c) {
   RLO__EXIT_TRY(rlo__input_file_check(&c->source.file, c->request.output_path));
-  if (c->source.has_header && c->request.byte_order > 2) {
-    return rlo__fail(
-        "%s has a header, which says its byte order: give --byte-order that of %s alone",
-        c->request.input_path, c->request.output_path);
-  }
+  RLO__EXIT_IF(c->source.has_header && c->request.byte_order > 2,
+               "%s has a header, which says its byte order: give --byte-order that of %s alone",
+               c->request.input_path, c->request.output_path);
   const rlo_shape *src = &c->source.contents.shape;
   RLO__EXIT_TRY(rlo__permutation_parse("convert", "--perm", c->request.permutation, src->rank,
                                        c->permutation));
@@ -91,11 +89,9 @@ static int convert_source(rlo__conversion *c) {
   rlo__convert_request *request = &c->request;
   RLO__EXIT_TRY(rlo__check(
       rlo_relayout_lower(&c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
-  if (c->is_big_endian && request->has_digest) {
-    return rlo__fail(
-        "--digest is for numbers with their first byte first; relayout digest reads "
-        "others from a file with a header");
-  }
+  RLO__EXIT_IF(c->is_big_endian && request->has_digest,
+               "--digest is for numbers with their first byte first; relayout digest reads others "
+               "from a file with a header");
   if (c->is_big_endian) {
     RLO__EXIT_TRY(rlo__array_source_swap(&c->source, &c->dst_shape, &c->problem));
   }
@@ -136,14 +132,10 @@ static const rlo__option options[] = {
 
 static int check_options(rlo__convert_request *request) {
   bool is_kernel_named = request->stream.family != NULL || request->stream.schedule != NULL;
-  if (request->stream.is_host && is_kernel_named) {
-    return rlo__fail_usage("convert",
-                           "--host uses no device: it excludes --family and "
-                           "--schedule");
-  }
-  if (request->stream.devices.is_none && is_kernel_named) {
-    return rlo__fail_usage("convert", "--device none excludes --family and --schedule");
-  }
+  RLO__USAGE_IF(request->stream.is_host && is_kernel_named, "convert",
+                "--host uses no device: it excludes --family and --schedule");
+  RLO__USAGE_IF(request->stream.devices.is_none && is_kernel_named, "convert",
+                "--device none excludes --family and --schedule");
   return rlo__stream_options_check("convert", &request->stream);
 }
 
@@ -175,14 +167,12 @@ const rlo__command rlo__cmd_convert = {
     .help =
         "Usage: relayout convert [OPTION...] IN OUT\n"
         "\n"
-        "Reads an array, moves it to another layout, and writes it. Without "
-        "--to\n"
+        "Reads an array, moves it to another layout, and writes it. Without --to\n"
         "the result is in C order, so that\n"
         "\n"
         "  relayout convert in.npy out.npy --perm 0,3,1,2\n"
         "\n"
-        "is numpy.transpose(a, (0, 3, 1, 2)) in C order. With --to the "
-        "logical\n"
+        "is numpy.transpose(a, (0, 3, 1, 2)) in C order. With --to the logical\n"
         "array stays what it is and its bytes move:\n"
         "\n"
         "  relayout convert in.npy out.npy --to '{0,1:pad(3,5)fill(zero)}'\n"
@@ -195,11 +185,9 @@ const rlo__command rlo__cmd_convert = {
         "                --perm, for the permuted dimensions\n"
         "  --perm P      dimension k of the result is dimension P[k] of the\n"
         "                input; -1 is its last one, -2 the one before\n"
-        "  --from SHAPE  the shape whose slots the input holds; needed for "
-        "bare\n"
+        "  --from SHAPE  the shape whose slots the input holds; needed for bare\n"
         "                bytes\n"
-        "  --bitcast     take the bits of an .npy file's elements for elements "
-        "of\n"
+        "  --bitcast     take the bits of an .npy file's elements for elements of\n"
         "                the type of --from, whatever type they have there;\n"
         "                without --from, text, times and records for integers\n"
         "  --offset BYTES\n"
@@ -209,38 +197,31 @@ const rlo__command rlo__cmd_convert = {
         "  --byte-order big|little[,big]\n"
         "                that of the numbers in IN and, little without it, in\n"
         "                OUT. IN with a header says its own: then that of OUT\n"
-        "  --device D    a device of `relayout devices`, by its number or a "
-        "part\n"
-        "                of its name, or default. Several between commas, or "
-        "all,\n"
+        "  --device D    a device of `relayout devices`, by its number or a part\n"
+        "                of its name, or default. Several between commas, or all,\n"
         "                share the work on a large array; none is\n"
-        "                --host. Without it the host moves an array of at "
-        "most\n"
+        "                --host. Without it the host moves an array of at most\n"
         "                64 MiB, and any with --memory, since a driver has memory\n"
         "                of its own;\n"
         "                the default device, if there is one, moves larger ones\n"
         "  --family F    use this family of kernels\n"
         "  --schedule S  run it by this schedule, such as 'output order'\n"
         "  --host        use the host, and no OpenCL\n"
-        "  --verify      move it once more, on the host, and compare each "
-        "byte,\n"
+        "  --verify      move it once more, on the host, and compare each byte,\n"
         "                before OUT appears\n"
         "  --digest      print the digest of OUT, found while it is written\n"
         "  --json        print an object with the keys shape, file,\n"
-        "                physical_bytes, family, device, chosen_by (option, "
-        "size,\n"
+        "                physical_bytes, family, device, chosen_by (option, size,\n"
         "                element size, memory, default or no device), seconds,\n"
         "                is_verified, digest\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
-        "Large arrays. An array of more than 64 MiB, before or after, is moved "
-        "in\n"
+        "Large arrays. An array of more than 64 MiB, before or after, is moved in\n"
         "pieces, and is in memory as a whole only if OUT cannot be written so:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "What is printed is the shape of the result: relayout convert --from\n"
-        "'THAT' OUT BACK reads it again. Slots that hold no element and have "
-        "no\n"
+        "'THAT' OUT BACK reads it again. Slots that hold no element and have no\n"
         "fill are zero, so that equal inputs make equal files. OUT appears\n"
         "complete or not at all.\n",
     .print_more_help = rlo__array_file_print_help,

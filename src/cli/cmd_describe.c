@@ -165,22 +165,15 @@ static const rlo__option options[] = {
 static int check_options(const describe_request *request) {
   static const char verb[] = "describe";
   const bool is_numpy = request->numpy_type != NULL;
-  if (!is_numpy && (request->dims.is_given || request->strides.is_given ||
-                    request->available_bytes != RLO_AVAILABLE_UNKNOWN)) {
-    return rlo__fail_usage(verb, "--dims, --strides and --bytes require --numpy");
-  }
-  if (is_numpy && !request->dims.is_given) {
-    return rlo__fail_usage(verb, "--numpy needs --dims");
-  }
-  if (is_numpy + (request->proto_path != NULL) + (request->hlo_path != NULL) > 1) {
-    return rlo__fail_usage(verb, "give one of --numpy, --proto and --hlo");
-  }
-  if (request->top != 0 && request->hlo_path == NULL) {
-    return rlo__fail_usage(verb, "--top requires --hlo");
-  }
-  if (request->save_path != NULL && request->hlo_path != NULL) {
-    return rlo__fail_usage(verb, "--save-proto writes one shape, not --hlo");
-  }
+  RLO__USAGE_IF(!is_numpy && (request->dims.is_given || request->strides.is_given ||
+                              request->available_bytes != RLO_AVAILABLE_UNKNOWN),
+                verb, "--dims, --strides and --bytes require --numpy");
+  RLO__USAGE_IF(is_numpy && !request->dims.is_given, verb, "--numpy needs --dims");
+  RLO__USAGE_IF(is_numpy + (request->proto_path != NULL) + (request->hlo_path != NULL) > 1, verb,
+                "give one of --numpy, --proto and --hlo");
+  RLO__USAGE_IF(request->top != 0 && request->hlo_path == NULL, verb, "--top requires --hlo");
+  RLO__USAGE_IF(request->save_path != NULL && request->hlo_path != NULL, verb,
+                "--save-proto writes one shape, not --hlo");
   return RLO__EXIT_OK;
 }
 
@@ -244,10 +237,8 @@ static rlo_status parse_operand(const char *text, contents *out) {
 
 static int describe_numpy(const describe_request *request, rlo_numpy_view *out) {
   const rlo__int_list *strides = &request->strides;
-  if (strides->is_given && strides->count != request->dims.count) {
-    return rlo__fail("there are %d strides, but %d dimensions", strides->count,
-                     request->dims.count);
-  }
+  RLO__EXIT_IF(strides->is_given && strides->count != request->dims.count,
+               "there are %d strides, but %d dimensions", strides->count, request->dims.count);
   return rlo__check(rlo_shape_from_numpy(request->numpy_type, request->dims.values,
                                          strides->is_given ? strides->values : NULL,
                                          request->dims.count, request->available_bytes, out));
@@ -332,8 +323,7 @@ const rlo__command rlo__cmd_describe = {
     .summary = "print the sizes of a shape, of a program's arrays, of weights",
     .help =
         "Usage: relayout describe [--json] SHAPE\n"
-        "       relayout describe [--json] --numpy TYPE --dims LIST [OPTION...]"
-        "\n"
+        "       relayout describe [--json] --numpy TYPE --dims LIST [OPTION...]\n"
         "       relayout describe [--json] --proto FILE\n"
         "       relayout describe [--json] --hlo FILE [--top N]\n"
         "       relayout describe [--json] FILE.safetensors | FOLDER\n"
@@ -341,32 +331,25 @@ const rlo__command rlo__cmd_describe = {
         "Prints the canonical text of a shape, its rank and its sizes:\n"
         "elements are counted by the logical dimensions; slots are the places\n"
         "for elements in memory, padding included; bytes and physical bytes\n"
-        "are what the two take; physical dims are the dimensions of the "
-        "memory\n"
+        "are what the two take; physical dims are the dimensions of the memory\n"
         "from the slowest to the fastest varying, after padding and tiles.\n"
         "\n"
         "The last lines list the dimensions that cause padding: how many\n"
         "positions each one uses, of those that padding and tiles give it.\n"
         "\n"
-        "  --json   print an object with the keys shape, rank, elements, "
-        "slots,\n"
+        "  --json   print an object with the keys shape, rank, elements, slots,\n"
         "           element_bits, bytes, physical_bytes, padding_share,\n"
         "           physical_dims (null for a layout with strides) and cost:\n"
         "           factor (slots for each element; null for no element) and\n"
-        "           parts, the most wasteful first, each with kind "
-        "(dimensions,\n"
+        "           parts, the most wasteful first, each with kind (dimensions,\n"
         "           added or tail), dimensions, elements, slots and\n"
         "           padding_share\n"
         "\n"
-        "Of a tuple, (f32[2], (s32[3], token[])), or a program, (x: f32[2]) "
-        "->\n"
-        "f32[2], prints the sizes of all arrays together and of each leaf, "
-        "with\n"
-        "its index, {1,0}. Keys: shape, kind, arrays, without_size (opaque "
-        "values\n"
+        "Of a tuple, (f32[2], (s32[3], token[])), or a program, (x: f32[2]) ->\n"
+        "f32[2], prints the sizes of all arrays together and of each leaf, with\n"
+        "its index, {1,0}. Keys: shape, kind, arrays, without_size (opaque values\n"
         "and arrays without bound), elements, bytes, physical_bytes,\n"
-        "padding_share, and leaves (each index, kind, shape, sizes); of a "
-        "program\n"
+        "padding_share, and leaves (each index, kind, shape, sizes); of a program\n"
         "program, parameters (each name and these) and result.\n"
         "\n"
         "In place of a shape, the attributes of a NumPy array `a`:\n"
@@ -374,42 +357,31 @@ const rlo__command rlo__cmd_describe = {
         "  --numpy TYPE    a.dtype.str, such as '<f4'\n"
         "  --dims LIST     a.shape, numbers between commas; '-' is none\n"
         "  --strides LIST  a.strides, in bytes (row-major without)\n"
-        "  --bytes N       bytes of memory from the first element on; with "
-        "them,\n"
+        "  --bytes N       bytes of memory from the first element on; with them,\n"
         "                  rows with a pitch are a padded layout\n"
         "\n"
-        "Also prints the offset of slot 0 from the first element (strides may "
-        "be\n"
-        "negative), and the byte order: keys offset_bytes and is_byte_swapped."
-        "\n"
+        "Also prints the offset of slot 0 from the first element (strides may be\n"
+        "negative), and the byte order: keys offset_bytes and is_byte_swapped.\n"
         "\n"
         "In place of a shape, files:\n"
         "\n"
-        "  --proto FILE       an XLA ShapeProto or ProgramShapeProto, in wire "
-        "form\n"
-        "  --save-proto FILE  writes what is described as one; padding goes "
-        "into\n"
+        "  --proto FILE       an XLA ShapeProto or ProgramShapeProto, in wire form\n"
+        "  --save-proto FILE  writes what is described as one; padding goes into\n"
         "                     the fields of 2017, which XLA now skips\n"
         "  --hlo FILE         HLO text, as XLA dumps it; - is standard input\n"
         "  --top N            list this many shapes of each module (20)\n"
         "\n"
-        "Of each HLO module prints what its parameters and its result take, "
-        "and "
-        "the\n"
-        "arrays that instructions make, by shape: those with the most padding "
-        "first,\n"
-        "how many there are, and the first one. Arrays within fusions are not "
-        "in\n"
+        "Of each HLO module prints what its parameters and its result take, and the\n"
+        "arrays that instructions make, by shape: those with the most padding first,\n"
+        "how many there are, and the first one. Arrays within fusions are not in\n"
         "memory, and only counted. Sums are over all instructions, of which\n"
-        "some share memory. A line that is no HLO is named on standard error, "
-        "the\n"
+        "some share memory. A line that is no HLO is named on standard error, the\n"
         "rest is read, and the exit code is 1. Keys: modules (each name,\n"
         "parameters, result, computations, fused_computations, instructions,\n"
         "arrays, arrays_in_fusions, without_size, bytes, physical_bytes,\n"
         "padding_share, shapes_with_padding, wasteful) and bad_lines.\n"
         "\n"
-        "Of a file of weights, or of the files of a folder with an index, "
-        "prints\n"
+        "Of a file of weights, or of the files of a folder with an index, prints\n"
         "each member: its bytes, those of them that padding and tiles waste, the\n"
         "alignment of its place in the file, up to a page of 4096 bytes, its name,\n"
         "its shape, its sharding if the metadata have it, and whether it is too\n"

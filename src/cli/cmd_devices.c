@@ -228,13 +228,11 @@ static int run(int argc, char **argv) {
   devices_request request = {.is_limit = false};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_devices, argc, argv, &request, &request.common));
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no operands"));
-  if (!request.is_limit &&
-      (request.common.is_device_given || request.bytes > 0 || request.rounds > 0)) {
-    return rlo__fail_usage(argv[0], "--device, --bytes and --rounds require --copy-limit");
-  }
-  if (request.is_limit && request.required != 0) {
-    return rlo__fail_usage(argv[0], "--copy-limit excludes --require");
-  }
+  RLO__USAGE_IF(!request.is_limit &&
+                    (request.common.is_device_given || request.bytes > 0 || request.rounds > 0),
+                argv[0], "--device, --bytes and --rounds require --copy-limit");
+  RLO__USAGE_IF(request.is_limit && request.required != 0, argv[0],
+                "--copy-limit excludes --require");
   request.bytes = request.bytes == 0 ? (int64_t)64 << 20 : request.bytes;
   request.rounds = request.rounds == 0 ? 11 : request.rounds;
   return request.is_limit ? rlo__session_run(&request.common, NULL, measure_limit, &request)
@@ -250,26 +248,20 @@ const rlo__command rlo__cmd_devices = {
         "\n"
         "Lists the devices of every OpenCL platform with the numbers that\n"
         "--device takes, and the limits that matter here. The default device\n"
-        "is marked with a star. Numbers depend on the drivers installed; "
-        "scripts\n"
+        "is marked with a star. Numbers depend on the drivers installed; scripts\n"
         "had better name a device: --device pocl\n"
         "\n"
         "  --require cpu|gpu\n"
-        "                fail unless there is a device of this type, a kernel "
-        "ran on\n"
+        "                fail unless there is a device of this type, a kernel ran on\n"
         "                each, and each byte that it moved is right\n"
-        "  --copy-limit  time the plain copy between two buffers of a device: "
-        "no\n"
-        "                relayout can be faster. GB/s are decimal and count "
-        "the\n"
+        "  --copy-limit  time the plain copy between two buffers of a device: no\n"
+        "                relayout can be faster. GB/s are decimal and count the\n"
         "                bytes read and the bytes written\n"
-        "  --device D    a device, by its number or a part of its name; the "
-        "default\n"
+        "  --device D    a device, by its number or a part of its name; the default\n"
         "                device without it\n"
         "  --bytes N     size of each buffer (67108864)\n"
         "  --rounds N    copies timed, of which the median counts (11)\n"
-        "  --json        print one object; of a copy limit with the keys "
-        "device,\n"
+        "  --json        print one object; of a copy limit with the keys device,\n"
         "                bytes, rounds and gb_per_s\n"
         "  --no-isolate  use the OpenCL driver in this process\n",
     .options = options,

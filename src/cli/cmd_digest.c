@@ -85,13 +85,12 @@ static int digest_source(rlo__convert_request *request, summation *s) {
 
 static int digest_file(rlo__convert_request *request, summation *s, const char *path) {
   RLO__EXIT_TRY(rlo__array_source_open(path, &request->hints, &s->source));
-  const int code =
-      s->source.has_header && request->hints.byte_order != RLO__BYTE_ORDER_DEFAULT
-          ? rlo__fail(
-                "%s has a header, which says its byte order: --byte-order is for files of "
-                "bare bytes",
-                path)
-          : digest_source(request, s);
+  const int code = s->source.has_header && request->hints.byte_order != RLO__BYTE_ORDER_DEFAULT
+                       ? rlo__fail(
+                             "%s has a header, which says its byte order: --byte-order is for "
+                             "files of bare bytes",
+                             path)
+                       : digest_source(request, s);
   rlo__array_source_close(&s->source);
   return code;
 }
@@ -159,9 +158,7 @@ static int run(int argc, char **argv) {
   static summation s;
   rlo__convert_request request = {.hints = RLO__FILE_HINTS_INIT, .stream.devices.is_none = true};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_digest, argc, argv, &request, &request.common));
-  if (optind == argc) {
-    return rlo__fail_usage("digest", "expected input files");
-  }
+  RLO__USAGE_IF(optind == argc, "digest", "expected input files");
   request.hints.memory_bytes = request.stream.memory_bytes;
   if (request.from != NULL) {
     RLO__EXIT_TRY(rlo__shape_operand_parse(request.from, &from));

@@ -30,9 +30,7 @@ typedef struct emit_request {
 static rlo_status append_loop(rlo__str *out, const rlo_problem *problem) {
   char *text = rlo__explain_text(problem);
   char *rest = NULL;
-  if (text == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(text);
   for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
     rlo__str_printf(out, " *   %s\n", line);
   }
@@ -322,17 +320,13 @@ static bool is_identifier(const char *name) {
 static int emit(const rlo__explain_request *plan, const rlo_plan_report *report) {
   const emit_request *e = (const emit_request *)(const void *)plan;
   const rlo_problem *problem = &report->problem;
-  if (report->work_dim == 0) {
-    return rlo__fail("there is nothing to move: the destination has no element");
-  }
-  if (e->is_host && (problem->unit_bits % 8 != 0 || problem->update != RLO_UPDATE_STORE)) {
-    return rlo__fail(problem->unit_bits % 8 != 0
-                         ? "--class host moves whole bytes, not elements of %d bits; --class cpu "
-                           "and gpu do"
-                         : "--class host moves elements of %d bits as they are; --class cpu and "
-                           "gpu convert them",
-                     (int)problem->unit_bits);
-  }
+  RLO__EXIT_IF(report->work_dim == 0, "there is nothing to move: the destination has no element");
+  RLO__EXIT_IF(
+      e->is_host && (problem->unit_bits % 8 != 0 || problem->update != RLO_UPDATE_STORE),
+      problem->unit_bits % 8 != 0
+          ? "--class host moves whole bytes, not elements of %d bits; --class cpu and gpu do"
+          : "--class host moves elements of %d bits as they are; --class cpu and gpu convert them",
+      (int)problem->unit_bits);
   rlo__str out = rlo__str_growing();
   rlo_status status = (e->is_host ? emit_host : emit_kernel)(&out, e, report);
   if (status == RLO_OK) {
@@ -356,9 +350,7 @@ static int take_class(const char *verb, const char *value, void *field) {
 }
 
 static int take_name(const char *verb, const char *value, void *field) {
-  if (!is_identifier(value)) {
-    return rlo__fail_usage(verb, "--name %s is no identifier of C", value);
-  }
+  RLO__USAGE_IF(!is_identifier(value), verb, "--name %s is no identifier of C", value);
   *(const char **)field = value;
   return RLO__EXIT_OK;
 }

@@ -240,10 +240,10 @@ static void add_device(rlo__report *r, const rlo__session *session) {
               RLO__STRING(NULL, "device", name), RLO__INT("wisdom_records", NULL, s->num_taken),
               RLO__INT("wisdom_ignored", NULL, s->num_ignored));
   if (s->num_ignored > 0) {
-    rlo__report_line(r, "wisdom",
-                     "%d records of this device; %d of another device, driver "
-                     "or table of kernels are ignored",
-                     (int)s->num_taken, (int)s->num_ignored);
+    rlo__report_line(
+        r, "wisdom",
+        "%d records of this device; %d of another device, driver or table of kernels are ignored",
+        (int)s->num_taken, (int)s->num_ignored);
   } else if (s->num_taken > 0) {
     rlo__report_line(r, "wisdom", "%d records of this device", (int)s->num_taken);
   }
@@ -394,18 +394,15 @@ const rlo__command rlo__cmd_explain = {
         "                number or a part of its name; without it for the\n"
         "                default device\n"
         "  --class cpu|gpu\n"
-        "                the kernels for it; without --device, plan for a "
-        "typical\n"
+        "                the kernels for it; without --device, plan for a typical\n"
         "                one and use no OpenCL at all\n"
         "  --family F    plan with this family, or print why it refuses\n"
-        "  --schedule S  by this schedule of the family, such as 'output "
-        "order'\n"
+        "  --schedule S  by this schedule of the family, such as 'output order'\n"
         "  --source      print the kernel's build options and source, too\n"
         "  --json        print one object\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
-        "Example: relayout explain 'f32[64,48]' 'f32[64,48]{0,1}' --class "
-        "cpu\n",
+        "Example: relayout explain 'f32[64,48]' 'f32[64,48]{0,1}' --class cpu\n",
     .options = options,
     .run = run,
 };

@@ -28,13 +28,10 @@ static int find_places(const rlo__op *op, char **names, int32_t *out_places) {
   for (int32_t n = 0; n < inputs->count; ++n) {
     const char *text = inputs->texts[n];
     const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0') {
-      return rlo__fail_usage("op", "--input %s: write NAME=FILE", text);
-    }
+    RLO__USAGE_IF(equals == NULL || equals == text || equals[1] == '\0', "op",
+                  "--input %s: write NAME=FILE", text);
     names[n] = strndup(text, (size_t)(equals - text));
-    if (names[n] == NULL) {
-      return rlo__fail("cannot get memory for a name");
-    }
+    RLO__EXIT_IF(names[n] == NULL, "cannot get memory for a name");
   }
   return inputs->count == 0 || rlo_kernel_place_inputs(op->engine, op->kernel.kernel_name,
                                                        (const char *const *)names, inputs->count,
@@ -68,11 +65,9 @@ static int fail_count(const rlo__op *op) {
   rlo__str names = rlo__str_over(text, sizeof(text));
   rlo__op_inputs_text(&op->kernel, &names);
   int32_t num_paths = op->request->num_paths;
-  return rlo__fail_usage("op",
-                         "%s: %d file%s; name those of its inputs (%s), then "
-                         "those of its results",
-                         op->kernel.kernel_name, num_paths, num_paths == 1 ? "" : "s",
-                         rlo__str_text(&names));
+  return rlo__fail_usage(
+      "op", "%s: %d file%s; name those of its inputs (%s), then those of its results",
+      op->kernel.kernel_name, num_paths, num_paths == 1 ? "" : "s", rlo__str_text(&names));
 }
 
 /* Counts the files of the inputs and of the results. */
@@ -85,9 +80,8 @@ static int count_files(rlo__op *op) {
    * output. Inputs that are named may be as many as the outputs. */
   op->num_inputs = is_named ? request->inputs.count : kernel->max_inputs == 1 ? 1 : num_paths - 1;
   op->num_outputs = is_named ? num_paths : num_paths - op->num_inputs;
-  if (is_named && num_paths < 1) {
-    return rlo__fail_usage("op", "%s: name the files of its results", kernel->kernel_name);
-  }
+  RLO__USAGE_IF(is_named && num_paths < 1, "op", "%s: name the files of its results",
+                kernel->kernel_name);
   if (!is_named && (num_paths < 2 || op->num_inputs < kernel->min_inputs ||
                     (kernel->max_inputs >= 0 && op->num_inputs > kernel->max_inputs))) {
     return fail_count(op);
@@ -110,10 +104,9 @@ static int take_files(rlo__op *op) {
   op->sources = calloc(count, sizeof(*op->sources));
   op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
   op->outputs = calloc(2 * (size_t)op->num_outputs, sizeof(*op->outputs));
-  if (op->paths == NULL || op->order == NULL || op->sources == NULL || op->input_shapes == NULL ||
-      op->outputs == NULL) {
-    return rlo__fail("cannot get memory for %zu files", count);
-  }
+  RLO__EXIT_IF(op->paths == NULL || op->order == NULL || op->sources == NULL ||
+                   op->input_shapes == NULL || op->outputs == NULL,
+               "cannot get memory for %zu files", count);
   RLO__EXIT_TRY(take_inputs(op));
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     op->paths[op->num_inputs + n] = rlo__path_of(
@@ -128,9 +121,8 @@ static int check_path(const rlo__op *op, const char *path, int32_t count) {
   const char *attributes = op->request->attributes_path;
   for (int32_t n = -1; n < count; ++n) {
     const char *other = n < 0 ? attributes : op->paths[op->num_inputs + n];
-    if (other != NULL && (strcmp(path, other) == 0 || rlo__path_is_same_file(path, other))) {
-      return rlo__fail("%s and %s are one file; write to another", other, path);
-    }
+    RLO__EXIT_IF(other != NULL && (strcmp(path, other) == 0 || rlo__path_is_same_file(path, other)),
+                 "%s and %s are one file; write to another", other, path);
   }
   return RLO__EXIT_OK;
 }
@@ -188,12 +180,10 @@ static int open_input(rlo__op *op, int32_t n) {
     RLO__EXIT_TRY(rlo__input_file_check(&op->sources[n].file,
                                         rlo__path_of(request->trace_path, "/dev/stdout")));
   }
-  if (op->sources[n].has_header && request->byte_order != RLO__BYTE_ORDER_DEFAULT) {
-    return rlo__fail(
-        "%s has a header, which says its byte order: --byte-order is for files of "
-        "bare bytes",
-        op->paths[n]);
-  }
+  RLO__EXIT_IF(
+      op->sources[n].has_header && request->byte_order != RLO__BYTE_ORDER_DEFAULT,
+      "%s has a header, which says its byte order: --byte-order is for files of bare bytes",
+      op->paths[n]);
   return RLO__EXIT_OK;
 }
 
@@ -214,9 +204,7 @@ static int infer_outputs(rlo__op *op) {
                                             RLO_MAX_KERNEL_OUTPUTS, &count)));
   return count == op->num_outputs
              ? RLO__EXIT_OK
-             : rlo__fail_usage("op",
-                               "%s has %d result%s here, but %d file%s named "
-                               "for them",
+             : rlo__fail_usage("op", "%s has %d result%s here, but %d file%s named for them",
                                op->kernel.kernel_name, count, count == 1 ? "" : "s",
                                op->num_outputs, op->num_outputs == 1 ? " is" : "s are");
 }
@@ -237,10 +225,9 @@ static int place_outputs(rlo__op *op) {
       op->sources[k].has_checked_values |= rlo__values_may_be_cut(op->input_shapes[k], shape);
     }
     if (rlo__op_is_adding(op->request)) {
-      if (rlo__path_why_in_place(path) != NULL) {
-        return rlo__fail("%s %s: nothing can be added to what it holds", path,
-                         rlo__path_why_in_place(path));
-      }
+      RLO__EXIT_IF(rlo__path_why_in_place(path) != NULL,
+                   "%s %s: nothing can be added to what it holds", path,
+                   rlo__path_why_in_place(path));
       const rlo__file_hints hints = {
           .from = shape, .offset_bytes = -1, .array = -1, .is_bitcast = op->request->is_bitcast};
       RLO__EXIT_TRY(open_source(op, path, &hints));
@@ -366,9 +353,7 @@ static int run_request(rlo__op_request *request) {
 
 static int take_attributes_path(const char *verb, const char *value, void *field) {
   const char **path = field;
-  if (*path != NULL) {
-    return rlo__fail_usage(verb, "--attrs is given twice");
-  }
+  RLO__USAGE_IF(*path != NULL, verb, "--attrs is given twice");
   *path = value;
   return RLO__EXIT_OK;
 }
@@ -399,15 +384,11 @@ static int take_arguments(int argc, char **argv, rlo__op_request *request) {
   if (request->is_listing) {
     return rlo__operands_take(argc, argv, 0, "nothing");
   }
-  if (optind >= argc) {
-    return rlo__fail_usage("op", "name an operation, or give --list");
-  }
+  RLO__USAGE_IF(optind >= argc, "op", "name an operation, or give --list");
   request->beta = request->is_accumulating ? 1.0 : request->beta;
-  if (rlo__op_is_adding(request) && request->stream.is_resumed) {
-    return rlo__fail_usage("op",
-                           "what --beta or --accumulate has added cannot be "
-                           "told from what it has not: they exclude --resume");
-  }
+  RLO__USAGE_IF(rlo__op_is_adding(request) && request->stream.is_resumed, "op",
+                "what --beta or --accumulate has added cannot be told from what it has not: they "
+                "exclude --resume");
   request->name = argv[optind];
   request->paths = &argv[optind + 1];
   request->num_paths = argc - optind - 1;
@@ -416,9 +397,7 @@ static int take_arguments(int argc, char **argv, rlo__op_request *request) {
 
 static int run(int argc, char **argv) {
   const char **room = calloc(5 * (size_t)argc, sizeof(*room));
-  if (room == NULL) {
-    return rlo__fail("cannot get memory for %d arguments", argc);
-  }
+  RLO__EXIT_IF(room == NULL, "cannot get memory for %d arguments", argc);
   rlo__op_request request = {.alpha = 1.0,
                              .attributes.texts = room,
                              .inputs.texts = room + argc,
@@ -445,24 +424,18 @@ const rlo__command rlo__cmd_op = {
         "\n"
         "  relayout op pad_v2 --attr paddings=0,1,2,2 in.npy out.npy\n"
         "  relayout op concat --attr axis=1 a.npy b.npy c.npy out.npy\n"
-        "  relayout op split_v --attr num_or_size_splits=2 in.npy a.npy "
-        "b.npy\n"
+        "  relayout op split_v --attr num_or_size_splits=2 in.npy a.npy b.npy\n"
         "\n"
-        "  --list        print the operations: their inputs and "
-        "attributes,\n"
+        "  --list        print the operations: their inputs and attributes,\n"
         "                and whether they have a gradient\n"
         "  --attr KEY=VALUE\n"
         "                an attribute as JSON; a word and a shape need no\n"
-        "                quotes, numbers between commas no brackets (- for "
-        "none)\n"
-        "  --attrs FILE  attributes as a JSON object in a file; - for "
-        "standard\n"
+        "                quotes, numbers between commas no brackets (- for none)\n"
+        "  --attrs FILE  attributes as a JSON object in a file; - for standard\n"
         "                input\n"
         "  --input NAME=FILE\n"
-        "                an input by its name, as --list shows it; once "
-        "for\n"
-        "                each, in any order. The files behind NAME are then "
-        "those\n"
+        "                an input by its name, as --list shows it; once for\n"
+        "                each, in any order. The files behind NAME are then those\n"
         "                of the results\n"
         "  --to LAYOUT   the layout of the results, in braces; row-major\n"
         "                without it\n"
@@ -473,41 +446,29 @@ const rlo__command rlo__cmd_op = {
         "  --bitcast, --byte-order big|little\n"
         "                the same, of all inputs\n"
         "  --alpha A     multiply the results by A\n"
-        "  --beta B      and add B times what OUT holds, which is then an "
-        "array\n"
+        "  --beta B      and add B times what OUT holds, which is then an array\n"
         "                of the result's shape and layout\n"
         "  --accumulate  --beta 1\n"
-        "  --device D    a device of `relayout devices`, by its number or a "
-        "part\n"
-        "                of its name, or default. Several between commas, "
-        "or "
-        "all,\n"
-        "                share the work on large arrays; none is --host. "
-        "Without\n"
+        "  --device D    a device of `relayout devices`, by its number or a part\n"
+        "                of its name, or default. Several between commas, or all,\n"
+        "                share the work on large arrays; none is --host. Without\n"
         "                it the host runs what has at most 64 MiB, and all with\n"
         "                --memory; the default device, if there is one, what\n"
         "                is larger\n"
         "  --host        use the host, and no OpenCL\n"
         "  --trace FILE  write to FILE, for chrome://tracing and\n"
-        "                ui.perfetto.dev, the inputs, results and bytes of "
-        "the\n"
+        "                ui.perfetto.dev, the inputs, results and bytes of the\n"
         "                operation, and how long it read, ran and wrote\n"
         "  --json        print operation, results (each shape, file),\n"
         "                device and chosen_by\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
-        "Large arrays. If an input or a result has more than 64 MiB, the "
-        "operation\n"
-        "runs in pieces, and no array is in memory as a whole, but for indices "
-        "and\n"
-        "ids, for what --alpha or --beta are applied to if the operation "
-        "itself\n"
-        "computes or fills and, if there is memory for it, for results that "
-        "are\n"
-        "written in short runs between those of others, as by pack along the "
-        "last\n"
-        "dimension. What cannot be cut, such as a sum along all dimensions, "
-        "needs\n"
+        "Large arrays. If an input or a result has more than 64 MiB, the operation\n"
+        "runs in pieces, and no array is in memory as a whole, but for indices and\n"
+        "ids, for what --alpha or --beta are applied to if the operation itself\n"
+        "computes or fills and, if there is memory for it, for results that are\n"
+        "written in short runs between those of others, as by pack along the last\n"
+        "dimension. What cannot be cut, such as a sum along all dimensions, needs\n"
         "memory for all that it reads; the message says how much:\n"
         "\n" RLO__STREAM_HELP
         "\n"

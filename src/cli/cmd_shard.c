@@ -40,12 +40,10 @@ static int parse_sharding(const char *text, rlo_sharding **out_sharding) {
 static int parse_sharded(const char *text, sharded *out) {
   static const char word[] = "sharding=";
   const char *found = strstr(text, word);
-  if (found == NULL) {
-    return rlo__fail(
-        "'%s': expected SHAPE sharding=SHARDING, as in "
-        "'f32[8,8] sharding={devices=[4,1]<=[4]}'",
-        text);
-  }
+  RLO__EXIT_IF(
+      found == NULL,
+      "'%s': expected SHAPE sharding=SHARDING, as in 'f32[8,8] sharding={devices=[4,1]<=[4]}'",
+      text);
   size_t length = (size_t)(found - text);
   while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == ',')) {
     --length;
@@ -145,9 +143,8 @@ static int show(const sharded *s, const request *r, const rlo__common_options *c
   const int64_t first = rlo__max(common->device.index, 0);
   const int64_t end = common->device.index >= 0 ? first + 1 : num_devices;
   RLO__EXIT_TRY(rlo__check(rlo_sharding_validate(s->sharding, &s->shape, num_devices)));
-  if (first >= num_devices) {
-    return rlo__fail("device %" PRId64 " is outside 0..%" PRId64, first, num_devices - 1);
-  }
+  RLO__EXIT_IF(first >= num_devices, "device %" PRId64 " is outside 0..%" PRId64, first,
+               num_devices - 1);
   /* Nothing is printed of what cannot be printed whole. */
   for (int64_t device = first; device < end; ++device) {
     RLO__EXIT_TRY(rlo__check(add_part(NULL, s, device, 0)));
@@ -226,9 +223,7 @@ typedef struct explanation {
 static rlo_status relabel(explanation *e) {
   rlo_redistribution_options other = e->options;
   e->devices = rlo__alloc_array((size_t)e->num_devices, sizeof *e->devices);
-  if (e->devices == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(e->devices);
   RLO_TRY(rlo_redistribution_relabel(e->stated.plan, e->devices));
   RLO_TRY(rlo_sharding_relabel(other.to_sharding, e->devices, e->num_devices, &e->sharding));
   other.num_devices = e->num_devices;
@@ -238,9 +233,7 @@ static rlo_status relabel(explanation *e) {
 
 static rlo_status add_relabelling(rlo__report *r, const explanation *e) {
   char *text = sharding_text(e->sharding);
-  if (text == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(text);
   rlo__report_line(r, "", "\nrelabelled");
   rlo__report_open(r, "relabelled", '{');
   /* RLO_SHARDING_MAX_DEVICES and less. */
@@ -269,9 +262,8 @@ static rlo_status print_plan(const explanation *e, const rlo__common_options *co
 static int explain_plan(explanation *e, bool is_relabelled, const rlo__common_options *common) {
   RLO__EXIT_TRY(rlo__check(make_plan(&e->options, &e->stated)));
   e->num_devices = rlo_redistribution_num_devices(e->stated.plan);
-  if (common->device.index >= e->num_devices) {
-    return rlo__fail("device %d is outside 0..%" PRId64, common->device.index, e->num_devices - 1);
-  }
+  RLO__EXIT_IF(common->device.index >= e->num_devices, "device %d is outside 0..%" PRId64,
+               common->device.index, e->num_devices - 1);
   if (is_relabelled) {
     RLO__EXIT_TRY(rlo__check(relabel(e)));
   }
@@ -328,15 +320,11 @@ static int run(int argc, char **argv) {
   rlo__common_options common;
   sharded s[2] = {{.sharding = NULL}, {.sharding = NULL}};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_shard, argc, argv, &r, &common));
-  if (common.device.name[0] != '\0') {
-    return rlo__fail_usage("shard",
-                           "--device: '%s' is not a number: devices of a "
-                           "sharding have no names",
-                           common.device.name);
-  }
-  if ((r.permutation != NULL || r.is_relabelled) && !r.is_explained) {
-    return rlo__fail_usage("shard", "%s needs --explain", r.is_relabelled ? "--relabel" : "--perm");
-  }
+  RLO__USAGE_IF(common.device.name[0] != '\0', "shard",
+                "--device: '%s' is not a number: devices of a sharding have no names",
+                common.device.name);
+  RLO__USAGE_IF((r.permutation != NULL || r.is_relabelled) && !r.is_explained, "shard",
+                "%s needs --explain", r.is_relabelled ? "--relabel" : "--perm");
   RLO__EXIT_TRY(rlo__operands_take(
       argc, argv, 2, r.is_explained ? "two sharded shapes" : "a shape and a sharding"));
   const int code = try_operands(argv + optind, &r, &common, s);
@@ -368,16 +356,13 @@ const rlo__command rlo__cmd_shard = {
         "  --devices N   the number of devices, where the sharding does not\n"
         "                say it\n"
         "  --perm P      destination dimension k is source dimension P[k]\n"
-        "  --relabel     with --explain: which device should hold which part "
-        "of\n"
-        "                TO for the fewest bytes to be sent, and what that "
-        "sends\n"
+        "  --relabel     with --explain: which device should hold which part of\n"
+        "                TO for the fewest bytes to be sent, and what that sends\n"
         "  --json        the same as JSON; with --explain, all pieces\n"
         "\n"
         "Example: relayout shard 'f32[10,6]' '{devices=[4,2]<=[8]}'\n"
         "         relayout shard --explain \\\n"
-        "           'f32[16,16,16] "
-        "sharding={devices=[2,1,4]<=[4,2]T(1,0)}' \\\n"
+        "           'f32[16,16,16] sharding={devices=[2,1,4]<=[4,2]T(1,0)}' \\\n"
         "           'f32[16,16,16] sharding={devices=[1,8,1]<=[8]}'\n",
     .options = options,
     .run = run,

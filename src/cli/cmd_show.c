@@ -180,8 +180,7 @@ static void add_diagram(rlo__str *out, const rlo__diagram *diagram, const char *
   rlo__str_printf(
       out,
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64 "\" height=\"%" PRId32
-      "\">\n%s"
-      "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+      "\">\n%s<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
       columns * CELL_X + (int64_t)2 * MARGIN, bottom + diagram->num_lines * CELL_Y + MARGIN, style);
   add_svg_text(out, "title", MARGIN, MARGIN + CELL_Y, title);
   for (size_t i = 0; i < diagram->num_items; ++i) {
@@ -280,10 +279,8 @@ static int show_slot(const rlo_shape *shape, const char *text, bool is_json) {
   int64_t slot = 0;
   rlo__report r;
   RLO__EXIT_TRY(rlo__int_list_parse("show", "index", text, &index));
-  if (index.count != shape->rank) {
-    return rlo__fail("the index has %d coordinates, the shape has rank %d", index.count,
-                     shape->rank);
-  }
+  RLO__EXIT_IF(index.count != shape->rank, "the index has %d coordinates, the shape has rank %d",
+               index.count, shape->rank);
   RLO__EXIT_TRY(rlo__check(rlo_index_to_linear(shape, index.values, &slot)));
   rlo__report_begin(&r, is_json, 0);
   RLO__REPORT(&r, RLO__INT("slot", "", slot));
@@ -347,12 +344,9 @@ static int run(int argc, char **argv) {
                                    request.is_inverse ? "a shape and a slot"
                                    : is_index         ? "a shape and an index"
                                                       : "a shape"));
-  if (is_index ? is_of_picture : request.common.is_json) {
-    return rlo__fail_usage(argv[0], is_index
-                                        ? "--svg, --color, --width, --height and --letters are of "
-                                          "pictures"
-                                        : "--json requires an index or a slot");
-  }
+  RLO__USAGE_IF(is_index ? is_of_picture : request.common.is_json, argv[0],
+                is_index ? "--svg, --color, --width, --height and --letters are of pictures"
+                         : "--json requires an index or a slot");
   RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind], &shape));
   if (!is_index) {
     return show_picture(&shape, &request);
@@ -371,38 +365,27 @@ const rlo__command rlo__cmd_show = {
         "\n"
         "Draws the slots of a shape in memory order, each with the index of\n"
         "its element, or with a dot if it has none. The fastest varying\n"
-        "physical dimension runs to the right, the others downwards. Each "
-        "tile\n"
+        "physical dimension runs to the right, the others downwards. Each tile\n"
         "is a box, and tiles of tiles are boxes in boxes. The numbers at the\n"
         "left, or at a box, are those of the slots that begin there. Elements\n"
-        "that are packed into bytes are shown byte by byte, too. What does "
-        "not\n"
-        "fit is left out, and a note counts the rest. In a broadcast view, "
-        "whose\n"
-        "elements share slots along a dimension of stride 0, * stands for "
-        "every\n"
+        "that are packed into bytes are shown byte by byte, too. What does not\n"
+        "fit is left out, and a note counts the rest. In a broadcast view, whose\n"
+        "elements share slots along a dimension of stride 0, * stands for every\n"
         "index of that dimension.\n"
         "\n"
         "  --letters      name the elements a, b, c, ... in logical order\n"
         "  --width N      characters of a line (those of the terminal, or 80)\n"
         "  --height N     lines (40)\n"
         "  --color auto|always|never\n"
-        "                 auto, the default: on a terminal, unless NO_COLOR is "
-        "set\n"
-        "  --svg FILE     write the picture to this file instead, which has "
-        "room\n"
-        "                 for 1000 by 1000 characters without --width and "
-        "--height\n"
+        "                 auto, the default: on a terminal, unless NO_COLOR is set\n"
+        "  --svg FILE     write the picture to this file instead, which has room\n"
+        "                 for 1000 by 1000 characters without --width and --height\n"
         "\n"
         "With an index: prints the slot (counted in elements from 0) where the\n"
-        "element with this index lies in memory. The index of a scalar is "
-        "written -.\n"
+        "element with this index lies in memory. The index of a scalar is written -.\n"
         "\n"
-        "  --inverse      the index of the element at slot N, or the word "
-        "padding\n"
-        "  --json         print {\"slot\":N}, or "
-        "{\"is_element\":true,\"index\":[...]}"
-        "\n"
+        "  --inverse      the index of the element at slot N, or the word padding\n"
+        "  --json         print {\"slot\":N}, or {\"is_element\":true,\"index\":[...]}\n"
         "\n"
         "Example: relayout show 'f32[3,5]{1,0:T(2,2)}'\n"
         "         relayout show 'f32[2,3]{0,1:pad(3,5)}' 1,2\n",

@@ -72,9 +72,8 @@ static int make_directories(const char *path) {
     *slash = '\0';
     if (mkdir(parent, 0777) != 0) {
       const int why = errno;
-      if (why != EEXIST && (stat(parent, &st) != 0 || !S_ISDIR(st.st_mode))) {
-        return rlo__fail("cannot make the directory %s: %s", parent, strerror(why));
-      }
+      RLO__EXIT_IF(why != EEXIST && (stat(parent, &st) != 0 || !S_ISDIR(st.st_mode)),
+                   "cannot make the directory %s: %s", parent, strerror(why));
     }
     *slash = '/';
   }
@@ -151,9 +150,8 @@ static void print_record(void *payload, const rlo_wisdom_record *record) {
 static int print_saved(const char *path, const char *text, size_t bytes, bool is_json) {
   static printer p;
   /* Checks the whole text before printing any of it. */
-  if (text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
-    return rlo__fail("%s: %s", path, rlo_error_last()->message);
-  }
+  RLO__EXIT_IF(text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK, "%s: %s", path,
+               rlo_error_last()->message);
   rlo__report_begin(&p.report, is_json, 0);
   RLO__REPORT(&p.report, RLO__STRING("path", NULL, path));
   rlo__report_open(&p.report, "records", '[');
@@ -191,13 +189,10 @@ static int run_word(const tune_request *request, const char *word) {
 
   int32_t n = 0;
   RLO__EXIT_TRY(rlo__word_parse("tune", NULL, word, words, &n));
-  if (request->common.is_json && n != SHOW) {
-    return rlo__fail_usage("tune", "--json applies to show only");
-  }
-  if (request->permutation != NULL || request->is_again || request->seconds != 0 ||
-      request->common.is_device_given) {
-    return rlo__fail_usage("tune", "%s measures nothing: it has no option but --json", word);
-  }
+  RLO__USAGE_IF(request->common.is_json && n != SHOW, "tune", "--json applies to show only");
+  RLO__USAGE_IF(request->permutation != NULL || request->is_again || request->seconds != 0 ||
+                    request->common.is_device_given,
+                "tune", "%s measures nothing: it has no option but --json", word);
   const char *path = request->path;
   if (n == PATH) {
     if (isatty(STDOUT_FILENO) != 0) {
@@ -216,9 +211,8 @@ static int run_word(const tune_request *request, const char *word) {
 static int take_seconds(const char *verb, const char *value, void *field) {
   char *end = NULL;
   double seconds = strtod(value, &end);
-  if (end == value || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
-    return rlo__fail_usage(verb, "--seconds: '%s' is not a number above 0 and up to 3600", value);
-  }
+  RLO__USAGE_IF(end == value || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0), verb,
+                "--seconds: '%s' is not a number above 0 and up to 3600", value);
   *(double *)field = seconds;
   return RLO__EXIT_OK;
 }
@@ -230,9 +224,8 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
     return rlo__pair_suite_add(&request->suite, argv[optind], argv[optind + 1],
                                request->permutation);
   }
-  if (request->permutation != NULL) {
-    return rlo__fail_usage(argv[0], "--perm applies to two shapes; a suite has its own");
-  }
+  RLO__USAGE_IF(request->permutation != NULL, argv[0],
+                "--perm applies to two shapes; a suite has its own");
   RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no shapes beside --suite"));
   return rlo__pair_suite_read(&request->suite, request->suite_path);
 }
@@ -241,8 +234,8 @@ static int find_path(tune_request *request) {
   request->path = rlo__wisdom_path();
   return request->path != NULL ? RLO__EXIT_OK
                                : rlo__fail(
-                                     "there is no directory for wisdom: neither XDG_DATA_HOME "
-                                     "nor HOME is an absolute path");
+                                     "there is no directory for wisdom: neither XDG_DATA_HOME nor "
+                                     "HOME is an absolute path");
 }
 
 /* Tunes all pairs. */
@@ -292,39 +285,30 @@ const rlo__command rlo__cmd_tune = {
         "       relayout tune show [--json]\n"
         "       relayout tune clear|path\n"
         "\n"
-        "Times the families of kernels that suit a relayout, each in its "
-        "several\n"
+        "Times the families of kernels that suit a relayout, each in its several\n"
         "schedules, and saves the fastest for this device: every verb then\n"
-        "plans with it. A saved result is not measured again. Tuning changes "
-        "the\n"
+        "plans with it. A saved result is not measured again. Tuning changes the\n"
         "speed of a plan only.\n"
         "\n"
-        "Results are saved in the file relayout/wisdom in $XDG_DATA_HOME, or "
-        "in\n"
-        "~/.local/share without it. Those of another device, driver or table "
-        "of\n"
+        "Results are saved in the file relayout/wisdom in $XDG_DATA_HOME, or in\n"
+        "~/.local/share without it. Those of another device, driver or table of\n"
         "kernels are ignored.\n"
         "\n"
-        "  show          print them: the fraction of the device's copy limit, "
-        "the\n"
+        "  show          print them: the fraction of the device's copy limit, the\n"
         "                family and its schedule, the problem\n"
         "  clear         remove the file\n"
         "  path          print where it is\n"
         "\n"
         "  --perm P      destination dimension k is source dimension P[k]; -1\n"
         "                is the last one\n"
-        "  --suite FILE  a pair of shapes to a line, and after them a "
-        "permutation\n"
-        "                if there is one; # begins a comment; - is standard "
-        "input.\n"
+        "  --suite FILE  a pair of shapes to a line, and after them a permutation\n"
+        "                if there is one; # begins a comment; - is standard input.\n"
         "                relayout-bench --pairs ttc57 prints such lines\n"
         "  --seconds S   begin no candidate after S seconds for each pair (2)\n"
         "  --again       measure again what is saved\n"
-        "  --device D    a device of `relayout devices`, by its number or a "
-        "part\n"
+        "  --device D    a device of `relayout devices`, by its number or a part\n"
         "                of its name; the default device without it\n"
-        "  --json        print one object with the keys device, path and "
-        "pairs;\n"
+        "  --json        print one object with the keys device, path and pairs;\n"
         "                show: path and records\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"

@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/str.h"
 #include "command.h"
 #include "display.h"
@@ -79,9 +80,7 @@ static rlo_status list_members(weights *w) {
   const int64_t count = rlo_safetensors_num_members(w->list);
   rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
   w->members = rlo__alloc_array((size_t)count + 1, sizeof(*w->members));
-  if (w->members == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(w->members);
   for (; w->num_members < count; ++w->num_members) {
     rlo_recipe_member *member = &w->members[w->num_members];
     RLO_TRY(rlo_safetensors_get_member(w->list, w->num_members, &m));
@@ -89,9 +88,7 @@ static rlo_status list_members(weights *w) {
     member->made_by = m.made_by;
     member->sharding = m.sharding;
     member->shape = rlo__keep(&w->shapes, &m.shape, sizeof(m.shape));
-    if (member->shape == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(member->shape);
   }
   return RLO_OK;
 }
@@ -188,12 +185,11 @@ static int check_folder(const weights *w) {
   char *other = NULL;
   const bool has_index = rlo_safetensors_plan_index(w->plan) != NULL;
   RLO__EXIT_TRY(rlo__check(make_path(w, has_index ? SINGLE_NAME : INDEX_NAME, &other)));
-  const int code = access(other, F_OK) != 0
-                       ? RLO__EXIT_OK
-                       : rlo__fail(
-                             "%s would be read in place of what is written: remove it, or "
-                             "write to another folder",
-                             other);
+  const int code = access(other, F_OK) != 0 ? RLO__EXIT_OK
+                                            : rlo__fail(
+                                                  "%s would be read in place of what is written: "
+                                                  "remove it, or write to another folder",
+                                                  other);
   rlo__free(other);
   return code;
 }
@@ -393,9 +389,8 @@ static int run(int argc, char **argv) {
   request *r = &w.request;
   *r = (request){.max_shard_bytes = INT64_C(5000000000), .device = -1};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_weights, argc, argv, r, &r->common));
-  if (r->recipe_path == NULL || argc - optind < 2) {
-    return rlo__fail_usage("weights", "expected inputs, an output and --recipe");
-  }
+  RLO__USAGE_IF(r->recipe_path == NULL || argc - optind < 2, "weights",
+                "expected inputs, an output and --recipe");
   RLO__EXIT_TRY(rlo__stream_options_check("weights", &r->stream));
   r->input_paths = &argv[optind];
   r->num_inputs = argc - optind - 1;

@@ -144,9 +144,7 @@ static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
     return RLO_OK;
   }
   array_kind *kind = find_name(&m->kinds, rlo__shape_text(leaf->shape), sizeof(*kind));
-  if (kind == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(kind);
   if (kind->sizes.arrays == 0) {
     RLO_TRY(rlo__array_sizes_add(&kind->sizes, leaf));
   }
@@ -300,8 +298,8 @@ static int add_module(report *p, const module *m, const totals *t) {
   add_totals(r, m, t);
   rlo__report_line(r, "", "\n%s",
                    count == 0 ? "no array has padding"
-                              : "   padding     share   in memory  arrays    line  first "
-                                "of them                 shape");
+                              : "   padding     share   in memory  arrays    line  first of them   "
+                                "              shape");
   RLO__REPORT(r, RLO__INT("shapes_with_padding", NULL, count));
   rlo__report_open(r, "wasteful", '[');
   for (int64_t n = 0; n < count && n < p->top; ++n) {

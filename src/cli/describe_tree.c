@@ -141,9 +141,7 @@ static rlo_status add_tree(rlo__report *r, const rlo_shape_tree *tree) {
   rlo__array_sizes sizes = {0};
   RLO_TRY(rlo__array_sizes_add_tree(&sizes, tree));
   char *text = rlo__alloc(bytes);
-  if (text == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(text);
   rlo_shape_tree_format(tree, text, bytes);
   RLO__REPORT(
       r, RLO__STRING("shape", "shape", text),

@@ -158,8 +158,7 @@ static int measure_labels(drawing *d) {
   return d->label_width < RLO__DIAGRAM_TEXT_BYTES
              ? RLO__EXIT_OK
              : rlo__fail(
-                   "an index of this array takes %d characters, the limit is "
-                   "%d; try --letters",
+                   "an index of this array takes %d characters, the limit is %d; try --letters",
                    d->label_width, RLO__DIAGRAM_TEXT_BYTES - 1);
 }
 

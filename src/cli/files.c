@@ -53,9 +53,7 @@ static int copy_pipe(rlo__input_file *file, int64_t most_bytes) {
     count = read(file->pipe, bytes, sizeof(bytes));
     const bool has_failed = count > 0 ? rlo__file_replace_write(&copy, bytes, (size_t)count) != 0
                                       : count < 0 && errno != EINTR;
-    if (has_failed) {
-      return rlo__fail("cannot read %s into memory: %s", file->path, strerror(errno));
-    }
+    RLO__EXIT_IF(has_failed, "cannot read %s into memory: %s", file->path, strerror(errno));
     file->held_bytes += count > 0 ? count : 0;
   }
   file->position = file->held_bytes;
@@ -69,12 +67,11 @@ static int copy_pipe(rlo__input_file *file, int64_t most_bytes) {
 
 int rlo__input_file_hold(rlo__input_file *file) {
   RLO__EXIT_TRY(file->pipe != 0 ? copy_pipe(file, file->most_bytes) : RLO__EXIT_OK);
-  return file->pipe == 0
-             ? RLO__EXIT_OK
-             : rlo__fail("%s has more than the %" PRId64
-                         " bytes that may be read into memory, as what is no file has to be: "
-                         "write it to a file, or give more --memory",
-                         file->path, file->most_bytes);
+  return file->pipe == 0 ? RLO__EXIT_OK
+                         : rlo__fail("%s has more than the %" PRId64
+                                     " bytes that may be read into memory, as what is no file has "
+                                     "to be: write it to a file, or give more --memory",
+                                     file->path, file->most_bytes);
 }
 
 rlo_status rlo__input_file_take(rlo__input_file *file, int64_t offset_bytes, void *into,
@@ -86,9 +83,8 @@ rlo_status rlo__input_file_take(rlo__input_file *file, int64_t offset_bytes, voi
     return rlo__file_pread(file->descriptor, file->path, into, (size_t)bytes, offset_bytes);
   }
   RLO_TRY(rlo__file_pread(file->descriptor, file->path, into, (size_t)held, offset_bytes));
-  if (held < bytes && file->position > offset_bytes + held) {
-    return RLO_FAIL(RLO_INTERNAL, "%s is read at byte %" PRId64 " again", file->path, offset_bytes);
-  }
+  RLO_FAIL_IF(held < bytes && file->position > offset_bytes + held, RLO_INTERNAL,
+              "%s is read at byte %" PRId64 " again", file->path, offset_bytes);
   while (file->position < end) {
     const bool is_skipped = file->position < offset_bytes;
     char *at = is_skipped ? skipped : (char *)into + (file->position - offset_bytes);
@@ -96,10 +92,9 @@ rlo_status rlo__input_file_take(rlo__input_file *file, int64_t offset_bytes, voi
                                ? rlo__min(offset_bytes - file->position, (int64_t)sizeof(skipped))
                                : end - file->position;
     const ssize_t count = read(file->pipe, at, (size_t)wanted);
-    if (count == 0) {
-      return RLO_FAIL(RLO_DATA_LOSS, "%s ends at byte %" PRId64 ", in the middle of its array",
-                      file->path, file->position);
-    }
+    RLO_FAIL_IF(count == 0, RLO_DATA_LOSS,
+                "%s ends at byte %" PRId64 ", in the middle of its array", file->path,
+                file->position);
     if (count < 0 && errno != EINTR) {
       return rlo__file_fail("cannot read", file->path, errno);
     }
@@ -121,9 +116,7 @@ static int examine_input(const char *path, int64_t most_bytes, int descriptor,
                          rlo__input_file *out_file) {
   struct stat st = {0};
   int result = fstat(descriptor, &st);
-  if (S_ISDIR(st.st_mode)) {
-    return rlo__fail("%s is a folder and not a regular file", path);
-  }
+  RLO__EXIT_IF(S_ISDIR(st.st_mode), "%s is a folder and not a regular file", path);
   *out_file = (rlo__input_file){.descriptor = descriptor, .path = path};
   if (result == 0 && !(S_ISREG(st.st_mode) && lseek(descriptor, 0, SEEK_CUR) == 0)) {
     out_file->pipe = descriptor;
@@ -132,9 +125,7 @@ static int examine_input(const char *path, int64_t most_bytes, int descriptor,
     RLO__EXIT_TRY(copy_pipe(out_file, HEAD_BYTES));
     result = fstat(out_file->descriptor, &st);
   }
-  if (result != 0) {
-    return rlo__fail("cannot read the status of %s: %s", path, strerror(errno));
-  }
+  RLO__EXIT_IF(result != 0, "cannot read the status of %s: %s", path, strerror(errno));
   out_file->size_bytes = out_file->pipe == 0 ? (int64_t)st.st_size : INT64_MAX;
   out_file->modified = st.st_mtim;
   return RLO__EXIT_OK;
@@ -142,9 +133,7 @@ static int examine_input(const char *path, int64_t most_bytes, int descriptor,
 
 int rlo__input_file_open(const char *path, int64_t most_bytes, rlo__input_file *out_file) {
   const int descriptor = open_input(path);
-  if (descriptor < 0) {
-    return rlo__fail("cannot open %s: %s", path, strerror(errno));
-  }
+  RLO__EXIT_IF(descriptor < 0, "cannot open %s: %s", path, strerror(errno));
   const int code = examine_input(path, most_bytes, descriptor, out_file);
   if (code != RLO__EXIT_OK) {
     close(descriptor);
@@ -162,9 +151,8 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file) {
   if (file->held_bytes > 0) {
     return RLO__EXIT_OK;
   }
-  if (fstat(file->descriptor, &information) != 0) {
-    return rlo__fail("cannot read the status of %s: %s", file->path, strerror(errno));
-  }
+  RLO__EXIT_IF(fstat(file->descriptor, &information) != 0, "cannot read the status of %s: %s",
+               file->path, strerror(errno));
   return information.st_size == file->size_bytes &&
                  information.st_mtim.tv_sec == file->modified.tv_sec &&
                  information.st_mtim.tv_nsec == file->modified.tv_nsec
@@ -300,9 +288,7 @@ static int open_file(const char *path, rlo__file_way way, rlo__output_file *outp
   }
   const bool is_old = stat(path, &information) == 0;
   if (is_old) {
-    if (S_ISDIR(information.st_mode)) {
-      return rlo__fail("cannot write %s: it is a folder", path);
-    }
+    RLO__EXIT_IF(S_ISDIR(information.st_mode), "cannot write %s: it is a folder", path);
     /* A rename would replace a file that is write-protected on purpose. */
     if (access(path, W_OK) != 0) {
       return check_write(path, errno);
@@ -321,10 +307,9 @@ static int open_file(const char *path, rlo__file_way way, rlo__output_file *outp
   if (is_file) {
     rlo__interrupt_unblock();
   }
-  if (error == EBUSY && file->is_part) {
-    return rlo__fail("cannot write %s: another process, or an input of this one, holds %s", path,
-                     file->temp_path);
-  }
+  RLO__EXIT_IF(error == EBUSY && file->is_part,
+               "cannot write %s: another process, or an input of this one, holds %s", path,
+               file->temp_path);
   return check_write(file->path, error);
 }
 

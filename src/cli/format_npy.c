@@ -103,13 +103,11 @@ static int check_slots(const rlo__input_file *file, const rlo__file_hints *hints
   if (found == HOLDS_ELEMENTS || (found == HOLDS_BITS && hints->is_bitcast)) {
     return RLO__EXIT_OK;
   }
-  if (found == HOLDS_BITS) {
-    return rlo__fail(
-        "%s holds %s, not elements of type %s; --bitcast takes the bits of one "
-        "for the other",
-        file->path, header->is_type_unknown ? header->type_name : rlo__shape_text(file_shape),
-        rlo_dtype_name(hints->from->dtype));
-  }
+  RLO__EXIT_IF(
+      found == HOLDS_BITS,
+      "%s holds %s, not elements of type %s; --bitcast takes the bits of one for the other",
+      file->path, header->is_type_unknown ? header->type_name : rlo__shape_text(file_shape),
+      rlo_dtype_name(hints->from->dtype));
   RLO__EXIT_TRY(rlo__check(make_file_shape(hints->from, &expected)));
   return rlo__fail("%s holds %s; a file for %s has %s", file->path, rlo__shape_text(file_shape),
                    rlo__shape_text(hints->from), rlo__shape_text(&expected));
@@ -129,11 +127,10 @@ static int parse_header(const rlo__input_file *file, int64_t n, int64_t at,
       rlo_shape_array_size(&out_header->shape, &array_bytes) == RLO_OK) {
     end = rlo__min(left, out_header->data_offset_bytes + array_bytes);
   }
-  if (hints->array < 0 && end < left && file->pipe == 0) {
-    return rlo__fail("%s has %" PRId64 " bytes after the %" PRId64
-                     " of its array; --array 0 takes the first of several",
-                     file->path, left - end, array_bytes);
-  }
+  RLO__EXIT_IF(hints->array < 0 && end < left && file->pipe == 0,
+               "%s has %" PRId64 " bytes after the %" PRId64
+               " of its array; --array 0 takes the first of several",
+               file->path, left - end, array_bytes);
   return rlo_npy_parse(prefix, (size_t)rlo__min((int64_t)bytes, end), end, out_header) == RLO_OK
              ? RLO__EXIT_OK
              : rlo__fail("%s, array %" PRId64 ": %s", file->path, n, rlo_error_last()->message);
@@ -159,16 +156,14 @@ static int fail_unknown_type(const rlo__input_file *file, const rlo_npy_header *
   rlo_shape likely = header->shape;
   const char *raw = strchr(header->type_name, 'V');
   const bool is_byte = raw != NULL && strcmp(raw, "V1") == 0;
-  if (!is_byte && (raw == NULL || strcmp(raw, "V2") != 0)) {
-    return rlo__fail(
-        "%s holds elements of NumPy's type '%s', which only can be moved: --bitcast "
-        "takes them for %s",
-        file->path, header->type_name, rlo__shape_text(&header->shape));
-  }
+  RLO__EXIT_IF(!is_byte && (raw == NULL || strcmp(raw, "V2") != 0),
+               "%s holds elements of NumPy's type '%s', which only can be moved: --bitcast takes "
+               "them for %s",
+               file->path, header->type_name, rlo__shape_text(&header->shape));
   likely.dtype = is_byte ? RLO_DTYPE_F8E4M3FN : RLO_DTYPE_BF16;
   return rlo__fail(
-      "%s holds elements of %s that NumPy has no type for: give the shape with "
-      "its type, such as --from '%s'",
+      "%s holds elements of %s that NumPy has no type for: give the shape with its type, such as "
+      "--from '%s'",
       file->path, is_byte ? "1 byte" : "2 bytes", rlo__shape_text(&likely));
 }
 

@@ -14,11 +14,10 @@ static int read_header(const rlo__input_file *file, const rlo__file_hints *hints
   bool is_part = hints->offset_bytes >= 0;
   int64_t offset_bytes = is_part ? hints->offset_bytes : 0;
   int64_t left_bytes = file->size_bytes - offset_bytes;
-  if (left_bytes < bytes || (left_bytes > bytes && !is_part && file->pipe == 0)) {
-    return rlo__fail("%s has %" PRId64 " bytes from byte %" PRId64
-                     " on; the shape of --from takes %" PRId64,
-                     file->path, left_bytes < 0 ? 0 : left_bytes, offset_bytes, bytes);
-  }
+  RLO__EXIT_IF(left_bytes < bytes || (left_bytes > bytes && !is_part && file->pipe == 0),
+               "%s has %" PRId64 " bytes from byte %" PRId64
+               " on; the shape of --from takes %" PRId64,
+               file->path, left_bytes < 0 ? 0 : left_bytes, offset_bytes, bytes);
   *out_contents = (rlo__file_contents){
       .shape = *hints->from,
       .offset_bytes = offset_bytes,

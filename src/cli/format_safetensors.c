@@ -17,12 +17,8 @@ static int find_member(const rlo_safetensors *list, const char *path, const char
                        rlo_safetensors_member *out_member) {
   const int64_t count = rlo_safetensors_num_members(list);
   const int64_t n = name == NULL && count == 1 ? 0 : rlo_safetensors_find(list, name);
-  if (name != NULL && n < 0) {
-    return rlo__fail("%s has no member '%s'", path, name);
-  }
-  if (n < 0) {
-    return rlo__fail("%s has %" PRId64 " members: name one, as %s::NAME", path, count, path);
-  }
+  RLO__EXIT_IF(name != NULL && n < 0, "%s has no member '%s'", path, name);
+  RLO__EXIT_IF(n < 0, "%s has %" PRId64 " members: name one, as %s::NAME", path, count, path);
   return rlo__check(rlo_safetensors_get_member(list, n, out_member));
 }
 
@@ -46,9 +42,8 @@ static int open_member(const char *path, const char *member, const rlo__file_hin
   rlo_safetensors *list = NULL;
   rlo_safetensors_member m = RLO_SAFETENSORS_MEMBER_INIT;
   *out_contents = (rlo__file_contents){0};
-  if (hints->array >= 0) {
-    return rlo__fail("--array is for .npy files: %s::NAME is a member of %s", path, path);
-  }
+  RLO__EXIT_IF(hints->array >= 0, "--array is for .npy files: %s::NAME is a member of %s", path,
+               path);
   RLO__EXIT_TRY(rlo__check(rlo_safetensors_open(path, &list)));
   int code = find_member(list, path, member, &m);
   if (code == RLO__EXIT_OK) {
@@ -71,9 +66,7 @@ static int make_header(const rlo_shape *shape, bool is_swapped, const rlo_digest
   rlo_safetensors_plan *plan = NULL;
   rlo_safetensors_plan_options options = RLO_SAFETENSORS_PLAN_OPTIONS_INIT;
   options.digests = digest;
-  if (is_swapped) {
-    return rlo__fail("the numbers of a safetensors file have their first byte first");
-  }
+  RLO__EXIT_IF(is_swapped, "the numbers of a safetensors file have their first byte first");
   RLO__EXIT_TRY(rlo__check(rlo_safetensors_plan_create(&name, &shape, 1, &options, &plan)));
   const rlo_safetensors_file *file = rlo_safetensors_plan_file(plan, 0);
   const bool has_room = file->head_bytes <= RLO__MAX_HEADER_BYTES;

@@ -456,9 +456,7 @@ int rlo__hlo_read(const char *path, const rlo__hlo_visitor *visitor, void *paylo
               .visitor = visitor,
               .payload = payload};
   *out_bad_lines = 0;
-  if (r.file == NULL) {
-    return rlo__fail("cannot open %s: %s", path, strerror(errno));
-  }
+  RLO__EXIT_IF(r.file == NULL, "cannot open %s: %s", path, strerror(errno));
   const int code = read_file(&r);
   *out_bad_lines = r.bad_lines;
   if (!is_stdin) {

@@ -302,10 +302,8 @@ static rlo_status take_directive(preprocessor *p, span line) {
   const bool closes =
       span_is(keyword, "elif") || span_is(keyword, "else") || span_is(keyword, "endif");
   if (p->kept_depth == 0 && is_if(keyword)) {
-    if (p->depth == MAX_CONDITIONS) {
-      return RLO_FAIL(RLO_INTERNAL, "a kernel has more than %d conditions within each other",
-                      (int)MAX_CONDITIONS);
-    }
+    RLO_FAIL_IF(p->depth == MAX_CONDITIONS, RLO_INTERNAL,
+                "a kernel has more than %d conditions within each other", (int)MAX_CONDITIONS);
     if (is_live(p)) {
       open_condition(p, keyword, rest);
     } else {

@@ -56,6 +56,22 @@ int rlo__check(rlo_status status);
     }                                   \
   } while (0)
 
+/** A check: fails as rlo__fail from the current function if a condition holds. */
+#define RLO__EXIT_IF(condition, ...) \
+  do {                               \
+    if (condition) {                 \
+      return rlo__fail(__VA_ARGS__); \
+    }                                \
+  } while (0)
+
+/** The same for what the user wrote: RLO__USAGE_IF(count == 0, verb, "..."). */
+#define RLO__USAGE_IF(condition, ...)      \
+  do {                                     \
+    if (condition) {                       \
+      return rlo__fail_usage(__VA_ARGS__); \
+    }                                      \
+  } while (0)
+
 /** The same for a text from the command line, which the sentence begins with: a
  *  position in the message is one of this text. */
 int rlo__fail_in_text(const char *text);

@@ -163,9 +163,7 @@ static int add_file(const char *path, json_t *root) {
   const bool is_stdin = strcmp(path, "-") == 0;
   const char *origin = is_stdin ? "standard input" : path;
   FILE *file = is_stdin ? stdin : fopen(path, "r");
-  if (file == NULL) {
-    return rlo__fail("cannot open %s: %s", path, strerror(errno));
-  }
+  RLO__EXIT_IF(file == NULL, "cannot open %s: %s", path, strerror(errno));
   json_error_t error;
   json_t *object = json_loadf(file, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   int code = RLO__EXIT_OK;
@@ -210,13 +208,10 @@ static json_t *parse_value(const char *text) {
 static int add_text(const char *text, json_t *root) {
   char name[64];
   const char *equals = strchr(text, '=');
-  if (equals == NULL || equals == text || equals - text >= (ptrdiff_t)sizeof(name)) {
-    return rlo__fail_usage("op", "--attr %s: write NAME=VALUE, such as perm=1,0", text);
-  }
+  RLO__USAGE_IF(equals == NULL || equals == text || equals - text >= (ptrdiff_t)sizeof(name), "op",
+                "--attr %s: write NAME=VALUE, such as perm=1,0", text);
   snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
-  if (json_object_get(root, name) != NULL) {
-    return rlo__fail("attribute '%s' is given twice", name);
-  }
+  RLO__EXIT_IF(json_object_get(root, name) != NULL, "attribute '%s' is given twice", name);
   return json_object_set_new(root, name, parse_value(equals + 1)) == 0
              ? RLO__EXIT_OK
              : rlo__fail("--attr %s: this is no text in UTF-8", text);
@@ -267,22 +262,18 @@ static int convert_number(uint32_t types, const char *text, rlo_attribute *out) 
   const char *name = out->name;
   char *end = NULL;
   *out = rlo_attribute_f64(name, strtod(text, &end));
-  if ((types & RLO_ATTRIBUTE_F64) == 0 || end == text || *end != '\0' ||
-      isspace((unsigned char)text[0])) {
-    return rlo__fail("attribute '%s': '%s' is not of its type: %s, such as %s=%s", name, text,
-                     type_name(types), name, (types & RLO_ATTRIBUTE_LIST) != 0 ? "1,0" : "1");
-  }
+  RLO__EXIT_IF((types & RLO_ATTRIBUTE_F64) == 0 || end == text || *end != '\0' ||
+                   isspace((unsigned char)text[0]),
+               "attribute '%s': '%s' is not of its type: %s, such as %s=%s", name, text,
+               type_name(types), name, (types & RLO_ATTRIBUTE_LIST) != 0 ? "1,0" : "1");
   if (text[strspn(text, "-0123456789")] != '\0') {
     return RLO__EXIT_OK;
   }
   errno = 0;
   const unsigned long long large = strtoull(text, NULL, 10);
-  if (text[0] == '-' || errno != 0) {
-    return rlo__fail(
-        "attribute '%s': %s does not fit 64 bits; write a float "
-        "with a point or an exponent",
-        name, text);
-  }
+  RLO__EXIT_IF(text[0] == '-' || errno != 0,
+               "attribute '%s': %s does not fit 64 bits; write a float with a point or an exponent",
+               name, text);
   int64_t *words = rlo__alloc_array(2, sizeof(*words));
   if (words == NULL) {
     return rlo__fail_last();
@@ -359,8 +350,7 @@ static int convert(uint32_t types, const json_t *value, rlo_attribute *out) {
       return convert_list(value, out);
     default:
       return rlo__fail(
-          "attribute '%s' is %s: a number, true or false, a text or a list of "
-          "integers is expected",
+          "attribute '%s' is %s: a number, true or false, a text or a list of integers is expected",
           out->name, json_is_null(value) ? "null" : "an object");
   }
 }

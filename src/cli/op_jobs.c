@@ -206,12 +206,10 @@ static int add_stage(rlo__op *op, int32_t result) {
   RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(shape, &op->outputs[stage].bytes)));
   if (*memory_bytes != 0) {
     const int64_t least = rlo__add_capped(op->outputs[stage].bytes, RLO_SERVICE_MIN_HOST_BYTES);
-    if (*memory_bytes < least) {
-      return rlo__fail(
-          "%s computes or fills: --alpha and --beta take its result from memory, "
-          "which needs --memory %" PRId64 " or more",
-          op->kernel.kernel_name, least);
-    }
+    RLO__EXIT_IF(*memory_bytes < least,
+                 "%s computes or fills: --alpha and --beta take its result from memory, which "
+                 "needs --memory %" PRId64 " or more",
+                 op->kernel.kernel_name, least);
     *memory_bytes -= op->outputs[stage].bytes;
   }
   RLO__EXIT_TRY(add_operation(op, result, shape, stage));

@@ -21,9 +21,7 @@
 /* Prints why the option that getopt has refused is none. */
 static int fail_option(const rlo__command *command, char **argv, bool lacks_value) {
   const char *word = argv[optind - 1];
-  if (lacks_value) {
-    return rlo__fail_usage(argv[0], "%s needs a value", word);
-  }
+  RLO__USAGE_IF(lacks_value, argv[0], "%s needs a value", word);
   if (optopt == 0) {
     rlo__nearest nearest = rlo__nearest_begin(word, strcspn(word, "="));
     for (const rlo__option *o = command->options; o->name != NULL; ++o) {
@@ -41,18 +39,13 @@ static int fail_option(const rlo__command *command, char **argv, bool lacks_valu
 static int parse_device_part(const char *verb, const char *text, size_t length,
                              rlo__device_ref *out_device) {
   *out_device = (rlo__device_ref){.index = -1};
-  if (length == 0 || length >= sizeof(out_device->name)) {
-    return rlo__fail_usage(verb,
-                           "--device: '%.*s' has %zu characters: a name has 1 "
-                           "to %zu",
-                           length < 40 ? (int)length : 40, text, length,
-                           sizeof(out_device->name) - 1);
-  }
+  RLO__USAGE_IF(length == 0 || length >= sizeof(out_device->name), verb,
+                "--device: '%.*s' has %zu characters: a name has 1 to %zu",
+                length < 40 ? (int)length : 40, text, length, sizeof(out_device->name) - 1);
   memcpy(out_device->name, text, length);
-  if (strcmp(out_device->name, "all") == 0 || strcmp(out_device->name, "default") == 0 ||
-      strcmp(out_device->name, "none") == 0) {
-    return rlo__fail_usage(verb, "--device: '%s' cannot stand here", out_device->name);
-  }
+  RLO__USAGE_IF(strcmp(out_device->name, "all") == 0 || strcmp(out_device->name, "default") == 0 ||
+                    strcmp(out_device->name, "none") == 0,
+                verb, "--device: '%s' cannot stand here", out_device->name);
   if (out_device->name[strspn(out_device->name, "-0123456789")] != '\0') {
     return RLO__EXIT_OK;
   }
@@ -160,15 +153,12 @@ int rlo__operands_take(int argc, char **argv, int expected, const char *what) {
 static int parse_int64(const char *verb, const char *what, const char **text, int64_t *out_value) {
   *out_value = 0;
   /* strtoll would accept leading blanks and a plus sign. */
-  if (!isdigit((unsigned char)(*text)[**text == '-'])) {
-    return rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);
-  }
+  RLO__USAGE_IF(!isdigit((unsigned char)(*text)[**text == '-']), verb, "%s: '%s' is not a number",
+                what, *text);
   char *end = NULL;
   errno = 0;
   *out_value = strtoll(*text, &end, 10);
-  if (errno == ERANGE) {
-    return rlo__fail_usage(verb, "%s: %s does not fit 64 bits with a sign", what, *text);
-  }
+  RLO__USAGE_IF(errno == ERANGE, verb, "%s: %s does not fit 64 bits with a sign", what, *text);
   *text = end;
   return RLO__EXIT_OK;
 }
@@ -177,9 +167,7 @@ int rlo__number_parse(const char *verb, const char *what, const char *text, int6
                       int64_t max, int64_t *out_value) {
   const char *rest = text;
   RLO__EXIT_TRY(parse_int64(verb, what, &rest, out_value));
-  if (*rest != '\0') {
-    return rlo__fail_usage(verb, "%s: '%s' is not a number", what, text);
-  }
+  RLO__USAGE_IF(*rest != '\0', verb, "%s: '%s' is not a number", what, text);
   return *out_value >= min && *out_value <= max
              ? RLO__EXIT_OK
              : rlo__fail_usage(verb, "%s: %" PRId64 " is not within %" PRId64 " .. %" PRId64, what,
@@ -208,16 +196,14 @@ int rlo__size_parse(const char *verb, const char *what, const char *text, int64_
     if (strcmp(unit, units[n].name) != 0) {
       continue;
     }
-    if (!rlo__mul(number, units[n].bytes, out_bytes) || *out_bytes < min) {
-      return rlo__fail_usage(verb, "%s: %s is not within %" PRId64 " .. %" PRId64 " bytes", what,
-                             text, min, INT64_MAX);
-    }
+    RLO__USAGE_IF(!rlo__mul(number, units[n].bytes, out_bytes) || *out_bytes < min, verb,
+                  "%s: %s is not within %" PRId64 " .. %" PRId64 " bytes", what, text, min,
+                  INT64_MAX);
     return RLO__EXIT_OK;
   }
-  return rlo__fail_usage(verb,
-                         "%s: '%s' is no size: a number of bytes, or of kB, "
-                         "MB, GB, TB, KiB, MiB, GiB or TiB",
-                         what, text);
+  return rlo__fail_usage(
+      verb, "%s: '%s' is no size: a number of bytes, or of kB, MB, GB, TB, KiB, MiB, GiB or TiB",
+      what, text);
 }
 
 int rlo__device_choice_parse(const char *verb, const char *text, rlo__device_choice *out_choice) {
@@ -229,17 +215,14 @@ int rlo__device_choice_parse(const char *verb, const char *text, rlo__device_cho
   }
   for (const char *rest = text;; ++rest) {
     size_t length = strcspn(rest, ",");
-    if (out_choice->count == RLO__MAX_DEVICES) {
-      return rlo__fail_usage(verb, "--device: '%s' has more than %d devices", text,
-                             RLO__MAX_DEVICES);
-    }
+    RLO__USAGE_IF(out_choice->count == RLO__MAX_DEVICES, verb,
+                  "--device: '%s' has more than %d devices", text, RLO__MAX_DEVICES);
     rlo__device_ref *device = &out_choice->devices[out_choice->count];
     RLO__EXIT_TRY(parse_device_part(verb, rest, length, device));
     for (int32_t n = 0; n < out_choice->count; ++n) {
       const rlo__device_ref *other = &out_choice->devices[n];
-      if (other->index == device->index && strcmp(other->name, device->name) == 0) {
-        return rlo__fail_usage(verb, "--device: '%s' names %.*s twice", text, (int)length, rest);
-      }
+      RLO__USAGE_IF(other->index == device->index && strcmp(other->name, device->name) == 0, verb,
+                    "--device: '%s' names %.*s twice", text, (int)length, rest);
     }
     ++out_choice->count;
     rest += length;
@@ -266,15 +249,11 @@ static bool is_exact(const char *text, double value) {
 int rlo__factor_parse(const char *verb, const char *what, const char *text, double *out_value) {
   char *end;
   *out_value = strtod(text, &end);
-  if (end == text || *end != '\0' || !isfinite(*out_value)) {
-    return rlo__fail_usage(verb, "%s: '%s' is not a finite number", what, text);
-  }
-  if (!is_exact(text, *out_value)) {
-    return rlo__fail_usage(verb,
-                           "%s: %s is not exact as a factor, which is a double; "
-                           "the nearest one is %.0f",
-                           what, text, *out_value);
-  }
+  RLO__USAGE_IF(end == text || *end != '\0' || !isfinite(*out_value), verb,
+                "%s: '%s' is not a finite number", what, text);
+  RLO__USAGE_IF(!is_exact(text, *out_value), verb,
+                "%s: %s is not exact as a factor, which is a double; the nearest one is %.0f", what,
+                text, *out_value);
   return RLO__EXIT_OK;
 }
 
@@ -302,16 +281,14 @@ int rlo__int_list_parse(const char *verb, const char *what, const char *text,
     return RLO__EXIT_OK;
   }
   for (const char *rest = text;; ++rest) {
-    if (out_list->count == RLO_MAX_RANK) {
-      return rlo__fail_usage(verb, "%s: '%s' has more than %d numbers", what, text, RLO_MAX_RANK);
-    }
+    RLO__USAGE_IF(out_list->count == RLO_MAX_RANK, verb, "%s: '%s' has more than %d numbers", what,
+                  text, RLO_MAX_RANK);
     RLO__EXIT_TRY(parse_int64(verb, what, &rest, &out_list->values[out_list->count++]));
     if (*rest == '\0') {
       return RLO__EXIT_OK;
     }
-    if (*rest != ',') {
-      return rlo__fail_usage(verb, "%s: '%s' is not a list of numbers between commas", what, text);
-    }
+    RLO__USAGE_IF(*rest != ',', verb, "%s: '%s' is not a list of numbers between commas", what,
+                  text);
   }
 }
 
@@ -322,9 +299,8 @@ int rlo__permutation_parse(const char *verb, const char *what, const char *text,
   if (text != NULL) {
     RLO__EXIT_TRY(rlo__int_list_parse(verb, what, text, &list));
   }
-  if (list.count != rank) {
-    return rlo__fail("the permutation has %d entries, the array has rank %d", list.count, rank);
-  }
+  RLO__EXIT_IF(list.count != rank, "the permutation has %d entries, the array has rank %d",
+               list.count, rank);
   for (int32_t k = 0; k < rank; ++k) {
     /* Clamped: the ends of the range are invalid entries too. */
     numbers[k] =

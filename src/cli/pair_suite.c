@@ -18,9 +18,7 @@ enum { MAX_PAIRS = 1 << 16 };
 
 int rlo__pair_suite_add(rlo__pair_suite *suite, const char *src, const char *dst,
                         const char *permutation) {
-  if (suite->count == MAX_PAIRS) {
-    return rlo__fail("a suite has at most %d pairs", MAX_PAIRS);
-  }
+  RLO__EXIT_IF(suite->count == MAX_PAIRS, "a suite has at most %d pairs", MAX_PAIRS);
   RLO__EXIT_TRY(rlo__check(rlo__array_reserve(&suite->pairs, sizeof(*suite->pairs),
                                               suite->count + 1, &suite->capacity)));
   rlo__pair *pair = &suite->pairs[suite->count];
@@ -41,9 +39,8 @@ int rlo__pair_suite_add_line(rlo__pair_suite *suite, char *line) {
   }
   const char *dst = strtok_r(NULL, blanks, &rest);
   const char *permutation = strtok_r(NULL, blanks, &rest);
-  if (dst == NULL || strtok_r(NULL, blanks, &rest) != NULL) {
-    return rlo__fail("expected two shapes and optionally a permutation");
-  }
+  RLO__EXIT_IF(dst == NULL || strtok_r(NULL, blanks, &rest) != NULL,
+               "expected two shapes and optionally a permutation");
   return rlo__pair_suite_add(suite, src, dst, permutation);
 }
 
@@ -54,9 +51,7 @@ int rlo__pair_suite_read(rlo__pair_suite *suite, const char *path) {
   char *line = NULL;
   size_t capacity = 0;
   int code = RLO__EXIT_OK;
-  if (file == NULL) {
-    return rlo__fail("cannot open %s: %s", path, strerror(errno));
-  }
+  RLO__EXIT_IF(file == NULL, "cannot open %s: %s", path, strerror(errno));
   for (int64_t number = 1; code == RLO__EXIT_OK && getline(&line, &capacity, file) >= 0; ++number) {
     rlo__message_set_place(name, number);
     code = rlo__pair_suite_add_line(suite, line);

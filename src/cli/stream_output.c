@@ -32,14 +32,11 @@ static rlo_status compare(void *payload, int64_t offset, int64_t bytes, const vo
     const size_t length = (size_t)rlo__min(bytes - at, (int64_t)sizeof(found));
     RLO_TRY(rlo__stream_output_read(payload, offset + at, (int64_t)length, found));
     for (size_t n = 0; memcmp(found, expected + at, length) != 0; ++n) {
-      if (found[n] != expected[at + (int64_t)n]) {
-        return RLO_FAIL(RLO_DATA_LOSS,
-                        "byte %" PRId64
-                        " of the result is 0x%02x, the host makes 0x%02x; "
-                        "nothing was written to %s",
-                        offset + at + (int64_t)n, found[n], expected[at + (int64_t)n],
-                        ((const rlo__stream_output *)payload)->path);
-      }
+      RLO_FAIL_IF(found[n] != expected[at + (int64_t)n], RLO_DATA_LOSS,
+                  "byte %" PRId64
+                  " of the result is 0x%02x, the host makes 0x%02x; nothing was written to %s",
+                  offset + at + (int64_t)n, found[n], expected[at + (int64_t)n],
+                  ((const rlo__stream_output *)payload)->path);
     }
   }
   return RLO_OK;
@@ -183,7 +180,7 @@ int rlo__stream_find_notes(const rlo__stream *stream, rlo__stream_output *output
   return !is_whole || found.identity == stream->identity
              ? RLO__EXIT_OK
              : rlo__fail(
-                   "cannot go on with %s: it was begun with another recipe or other files; "
-                   "without --resume the job begins anew",
+                   "cannot go on with %s: it was begun with another recipe or other files; without "
+                   "--resume the job begins anew",
                    output->path);
 }

@@ -49,9 +49,8 @@ int rlo__stream_count_devices(const rlo__device_choice *choice, int32_t *out_cou
 }
 
 int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
-  if (options->is_host && options->is_device) {
-    return rlo__fail_usage(verb, "--host uses no device: it excludes --device");
-  }
+  RLO__USAGE_IF(options->is_host && options->is_device, verb,
+                "--host uses no device: it excludes --device");
   options->devices.is_none |= options->is_host;
   return RLO__EXIT_OK;
 }
@@ -494,9 +493,8 @@ int rlo__stream_plan(rlo__stream *stream) {
   for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
     const char *why = path != NULL ? rlo__path_why_in_place(path) : NULL;
-    if (why != NULL && !stream->outputs[n].is_forward) {
-      return rlo__fail("%s %s: it cannot be written in pieces", path, why);
-    }
+    RLO__EXIT_IF(why != NULL && !stream->outputs[n].is_forward,
+                 "%s %s: it cannot be written in pieces", path, why);
   }
   sum s;
   if (stream->num_steps > 0) {

@@ -372,8 +372,7 @@ void rlo__progress_show(rlo__progress *progress, const rlo__stream *stream,
  * it. */
 static void append_argument(rlo__str *command, const char *argument) {
   static const char plain[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-      "_-./,:=+@%";
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./,:=+@%";
   const bool is_plain = argument[0] != '\0' && strspn(argument, plain) == strlen(argument);
   rlo__str_append(command, is_plain ? " " : " '");
   while (*argument != '\0') {

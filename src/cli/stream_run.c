@@ -268,9 +268,9 @@ static int watch(run *r) {
     rlo__progress_end(&r->progress, &r->result->info);
   }
   r->result->status = status;
-  if (status == RLO_IO && r->result->info.num_passes == 2 && r->result->info.bytes_done == 0) {
-    return rlo__fail("%s; --passes 1 needs no scratch", rlo_error_last()->message);
-  }
+  RLO__EXIT_IF(
+      status == RLO_IO && r->result->info.num_passes == 2 && r->result->info.bytes_done == 0,
+      "%s; --passes 1 needs no scratch", rlo_error_last()->message);
   return r->is_stopping && status == RLO_CANCELLED ? 128 + r->result->stop_signal
                                                    : rlo__check(status);
 }

@@ -170,21 +170,16 @@ int rlo__driver_cache_make(void) {
   }
   const char *base = getenv("TMPDIR");
   snprintf(f.path, sizeof(f.path), "%s", base != NULL && base[0] == '/' ? base : "/tmp");
-  if (!make_private(&f)) {
-    return rlo__fail(
-        "the OpenCL driver has no folder for what it compiles: POCL_CACHE_DIR, "
-        "XDG_CACHE_HOME and HOME name none that can be made, and %s cannot be "
-        "made: %s",
-        f.path, strerror(errno));
-  }
+  RLO__EXIT_IF(!make_private(&f),
+               "the OpenCL driver has no folder for what it compiles: POCL_CACHE_DIR, "
+               "XDG_CACHE_HOME and HOME name none that can be made, and %s cannot be made: %s",
+               f.path, strerror(errno));
   if (!start_sweeper(f.path)) {
     const int why = errno;
     rmdir(f.path);
     return rlo__fail("cannot start a process that removes %s: %s", f.path, strerror(why));
   }
-  if (setenv("POCL_CACHE_DIR", f.path, 1) != 0) {
-    return rlo__fail("no memory to name %s", f.path);
-  }
+  RLO__EXIT_IF(setenv("POCL_CACHE_DIR", f.path, 1) != 0, "no memory to name %s", f.path);
   return RLO__EXIT_OK;
 }
 
@@ -219,19 +214,14 @@ static void run_child(pid_t parent, rlo__subprocess_fn function, void *payload, 
 static int wait_for_child(pid_t child, const bool *is_done) {
   int state = 0;
   while (waitpid(child, &state, 0) < 0) {
-    if (errno != EINTR) {
-      return rlo__fail("cannot wait for process %ld: %s", (long)child, strerror(errno));
-    }
+    RLO__EXIT_IF(errno != EINTR, "cannot wait for process %ld: %s", (long)child, strerror(errno));
   }
   if (WIFEXITED(state) && *is_done) {
     return WEXITSTATUS(state);
   }
   if (WIFEXITED(state)) {
-    rlo__fail(
-        "the OpenCL driver ended its process with exit code %d; its results "
-        "are "
-        "discarded",
-        WEXITSTATUS(state));
+    rlo__fail("the OpenCL driver ended its process with exit code %d; its results are discarded",
+              WEXITSTATUS(state));
     return RLO__EXIT_DRIVER;
   }
   int number = WTERMSIG(state);

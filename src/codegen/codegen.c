@@ -73,10 +73,8 @@ static void name_kernel(const rlo__launch *launch, const rlo__kernel_source *sou
 rlo_status rlo__codegen_program(const rlo__launch *launch, rlo__program_spec *out_spec) {
   memset(out_spec, 0, sizeof *out_spec);
   const rlo__kernel_source *source = rlo__kernel_source_find(launch->kernel_file);
-  if (source == NULL) {
-    return RLO_FAIL(RLO_INTERNAL, "the kernel file %s.cl is not part of this library",
-                    launch->kernel_file == NULL ? "?" : launch->kernel_file);
-  }
+  RLO_FAIL_IF(source == NULL, RLO_INTERNAL, "the kernel file %s.cl is not part of this library",
+              launch->kernel_file == NULL ? "?" : launch->kernel_file);
   rlo__str defines = rlo__str_growing();
   append_defines(&defines, launch);
   rlo_status status = rlo__str_status(&defines);
@@ -195,9 +193,7 @@ static rlo_status report_arguments(const rlo__launch *launch, owned_report *owne
       [RLO__ARGUMENT_LONG8] = "long8",
   };
   owned->launch = rlo__launch_pack(launch);
-  if (owned->launch == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(owned->launch);
   for (int32_t n = 0; n < launch->num_arguments; ++n) {
     const rlo__argument *from = &owned->launch->arguments[n];
     rlo_plan_argument *to = &owned->arguments[n];

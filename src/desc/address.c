@@ -62,10 +62,9 @@ static rlo_status combine(builder *b, int32_t tile, int32_t at) {
   physical_dim high = b->dims[at];
   physical_dim low = b->dims[at + 1];
   int64_t extent;
-  if (!rlo__mul(high.extent, low.extent, &extent)) {
-    return RLO_FAIL(RLO_OVERFLOW, "combined dimensions %lld x %lld do not fit 64 bits",
-                    (long long)high.extent, (long long)low.extent);
-  }
+  RLO_FAIL_IF(!rlo__mul(high.extent, low.extent, &extent), RLO_OVERFLOW,
+              "combined dimensions %lld x %lld do not fit 64 bits", (long long)high.extent,
+              (long long)low.extent);
   int32_t whole = 0;
   RLO_TRY(new_var(b->address, extent, &whole));
   rlo_step step = {RLO_STEP_COMBINE, whole, high.var, low.var, low.extent, tile};
@@ -118,21 +117,15 @@ static rlo_status place_leaves(const builder *b, const rlo_layout *layout) {
   int64_t stride = is_empty ? 0 : 1;
   for (int32_t p = b->count - 1; p >= 0; --p) {
     address->leaves[p].stride = stride;
-    if (!rlo__mul(stride, b->dims[p].extent, &stride)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "physical dimension %d of extent %lld takes the slots "
-                      "beyond 64 bits",
-                      p, (long long)b->dims[p].extent);
-    }
+    RLO_FAIL_IF(!rlo__mul(stride, b->dims[p].extent, &stride), RLO_OVERFLOW,
+                "physical dimension %d of extent %lld takes the slots beyond 64 bits", p,
+                (long long)b->dims[p].extent);
   }
   address->tiled_slots = stride;
   int64_t alignment = layout->tail_alignment_elems > 1 ? layout->tail_alignment_elems : 1;
-  if (!rlo__round_up(stride, alignment, &address->slots)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "%lld slots rounded up to a multiple of %lld do not fit "
-                    "64 bits",
-                    (long long)stride, (long long)alignment);
-  }
+  RLO_FAIL_IF(!rlo__round_up(stride, alignment, &address->slots), RLO_OVERFLOW,
+              "%lld slots rounded up to a multiple of %lld do not fit 64 bits", (long long)stride,
+              (long long)alignment);
   return RLO_OK;
 }
 
@@ -172,13 +165,10 @@ static rlo_status make_strided(const rlo_shape *shape, rlo_address_map *address)
   if (is_empty) {
     return RLO_OK;
   }
-  if (!fits || ends[1] == INT64_MAX) {
-    return RLO_FAIL(RLO_OVERFLOW, "the strided layout reaches beyond 64-bit positions");
-  }
-  if (ends[0] < 0) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "the strided layout reaches slot %lld; slots begin at 0",
-                    (long long)ends[0]);
-  }
+  RLO_FAIL_IF(!fits || ends[1] == INT64_MAX, RLO_OVERFLOW,
+              "the strided layout reaches beyond 64-bit positions");
+  RLO_FAIL_IF(ends[0] < 0, RLO_OUT_OF_RANGE,
+              "the strided layout reaches slot %lld; slots begin at 0", (long long)ends[0]);
   address->slots = ends[1] + 1;
   return RLO_OK;
 }

@@ -421,14 +421,13 @@ rlo_status rlo_digest_add(const rlo_shape *shape, int64_t offset_bytes, const vo
   const int64_t left = extent.physical_bytes - rlo__max(0, offset_bytes);
   int64_t first = 0;
   int64_t count = 0;
-  if (!find_slot(offset_bytes, bits, &first) || num_bytes > left ||
-      (!find_slot(num_bytes, bits, &count) && (num_bytes < 0 || num_bytes < left))) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%lld bytes from byte %lld are no part of the array's %lld: one begins, and "
-                    "ends unless the array does, between elements of %lld bits",
-                    (long long)num_bytes, (long long)offset_bytes, (long long)extent.physical_bytes,
-                    (long long)bits);
-  }
+  RLO_FAIL_IF(!find_slot(offset_bytes, bits, &first) || num_bytes > left ||
+                  (!find_slot(num_bytes, bits, &count) && (num_bytes < 0 || num_bytes < left)),
+              RLO_OUT_OF_RANGE,
+              "%lld bytes from byte %lld are no part of the array's %lld: one begins, and ends "
+              "unless the array does, between elements of %lld bits",
+              (long long)num_bytes, (long long)offset_bytes, (long long)extent.physical_bytes,
+              (long long)bits);
   walk w = {.bytes = bytes,
             .first_slot = first,
             .bits = bits,

@@ -15,16 +15,12 @@ static const char *colon_after(const char *what) {
 }
 
 rlo_status rlo__dim_find(const char *what, int64_t number, int32_t rank, int32_t *out_dim) {
-  if (rank == 0) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s%sdimension %lld of an array of rank 0, which has none",
-                    text_of(what), colon_after(what), (long long)number);
-  }
-  if (number < -(int64_t)rank || number >= rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s%sdimension %lld of an array of rank %d; %d to %d are "
-                    "possible",
-                    text_of(what), colon_after(what), (long long)number, rank, -rank, rank - 1);
-  }
+  RLO_FAIL_IF(rank == 0, RLO_OUT_OF_RANGE,
+              "%s%sdimension %lld of an array of rank 0, which has none", text_of(what),
+              colon_after(what), (long long)number);
+  RLO_FAIL_IF(number < -(int64_t)rank || number >= rank, RLO_OUT_OF_RANGE,
+              "%s%sdimension %lld of an array of rank %d; %d to %d are possible", text_of(what),
+              colon_after(what), (long long)number, rank, -rank, rank - 1);
   *out_dim = (int32_t)(number < 0 ? number + rank : number);
   return RLO_OK;
 }
@@ -37,13 +33,10 @@ void rlo__dim_set_init(rlo__dim_set *set, int32_t rank) {
 rlo_status rlo__dim_set_add(rlo__dim_set *set, const char *what, int64_t number, int32_t *out_dim) {
   int32_t dim = 0;
   RLO_TRY(rlo__dim_find(what, number, set->rank, &dim));
-  if (set->has[dim]) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s%sdimensions %lld and %lld are one and the same of an "
-                    "array of rank %d",
-                    text_of(what), colon_after(what), (long long)set->numbers[dim],
-                    (long long)number, set->rank);
-  }
+  RLO_FAIL_IF(set->has[dim], RLO_INVALID_ARGUMENT,
+              "%s%sdimensions %lld and %lld are one and the same of an array of rank %d",
+              text_of(what), colon_after(what), (long long)set->numbers[dim], (long long)number,
+              set->rank);
   set->has[dim] = true;
   set->numbers[dim] = number;
   if (out_dim != NULL) {
@@ -62,22 +55,17 @@ rlo_status rlo__dim_set_make(rlo__dim_set *set, const char *what, int32_t rank,
 }
 
 rlo_status rlo__rank_check(int32_t rank) {
-  if (rank < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "rank %d is negative", rank);
-  }
-  if (rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "rank %d is beyond the limit of %d", rank, RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(rank < 0, RLO_INVALID_ARGUMENT, "rank %d is negative", rank);
+  RLO_FAIL_IF(rank > RLO_MAX_RANK, RLO_UNSUPPORTED, "rank %d is beyond the limit of %d", rank,
+              RLO_MAX_RANK);
   return RLO_OK;
 }
 
 rlo_status rlo__dims_check(const int64_t *dims, int32_t rank) {
   RLO_TRY(rlo__rank_check(rank));
   for (int32_t k = 0; k < rank; ++k) {
-    if (dims[k] < 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "dimension %d of size %lld is negative", k,
-                      (long long)dims[k]);
-    }
+    RLO_FAIL_IF(dims[k] < 0, RLO_INVALID_ARGUMENT, "dimension %d of size %lld is negative", k,
+                (long long)dims[k]);
   }
   return RLO_OK;
 }

@@ -182,16 +182,12 @@ rlo_status rlo_dtype_constant_bits(rlo_dtype dtype, rlo_dtype_constant constant,
       [RLO_DTYPE_HIGHEST] = "highest value",
   };
   const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  if (info == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
-  }
-  if ((int)constant < RLO_DTYPE_ZERO || (int)constant > RLO_DTYPE_HIGHEST) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a constant of an element type", (int)constant);
-  }
+  RLO_FAIL_IF(info == NULL, RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
+  RLO_FAIL_IF((int)constant < RLO_DTYPE_ZERO || (int)constant > RLO_DTYPE_HIGHEST,
+              RLO_INVALID_ARGUMENT, "%d is not a constant of an element type", (int)constant);
   uint64_t bits = 0;
-  if (!find_constant(info, constant, &bits)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s has no %s", info->name, names[constant]);
-  }
+  RLO_FAIL_IF(!find_constant(info, constant, &bits), RLO_UNSUPPORTED, "%s has no %s", info->name,
+              names[constant]);
   memset(out_bits, 0, 16);
   /* The host is little-endian: base/version.c. */
   memcpy(out_bits, &bits, sizeof bits);

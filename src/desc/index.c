@@ -20,10 +20,9 @@ rlo_status rlo_index_to_linear(const rlo_shape *shape, const int64_t *index, int
   rlo_address_map address;
   RLO_TRY(map_of(shape, &address));
   for (int32_t k = 0; k < shape->rank; ++k) {
-    if (index[k] < 0 || index[k] >= shape->dims[k]) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE, "index[%d]=%lld is outside dimension %d of size %lld", k,
-                      (long long)index[k], k, (long long)shape->dims[k]);
-    }
+    RLO_FAIL_IF(index[k] < 0 || index[k] >= shape->dims[k], RLO_OUT_OF_RANGE,
+                "index[%d]=%lld is outside dimension %d of size %lld", k, (long long)index[k], k,
+                (long long)shape->dims[k]);
   }
   *out_slot = rlo__address_slot(&address, index);
   return RLO_OK;
@@ -55,9 +54,8 @@ static rlo_status strided_index(const rlo_address_map *address, int64_t slot, in
                                     address->leaves[p].var};
     }
   }
-  if (!rlo__strides_are_distinct(list, count)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the elements of this strided layout may share slots");
-  }
+  RLO_FAIL_IF(!rlo__strides_are_distinct(list, count), RLO_UNSUPPORTED,
+              "the elements of this strided layout may share slots");
   for (int32_t i = 0; i < count; ++i) {
     /* The lowest slot of a reversed dimension is that of its last element. */
     if (list[i].stride < 0) {
@@ -90,10 +88,8 @@ rlo_status rlo_address_map_element(const rlo_address_map *map, int64_t slot, int
                                    bool *out_is_element) {
   RLO_REQUIRE(map, out_is_element);
   RLO_REQUIRE_LIST(out_index, map->rank);
-  if (slot < 0 || slot >= map->slots) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "slot %lld is outside the %lld slots", (long long)slot,
-                    (long long)map->slots);
-  }
+  RLO_FAIL_IF(slot < 0 || slot >= map->slots, RLO_OUT_OF_RANGE,
+              "slot %lld is outside the %lld slots", (long long)slot, (long long)map->slots);
   if (!map->is_dense) {
     return strided_index(map, slot, out_index, out_is_element);
   }
@@ -158,25 +154,17 @@ typedef struct walk_dim {
 
 static rlo_status make_dim(const rlo_shape *shape, int32_t k, walk_dim dim, walk_dim *out_dim) {
   int64_t count = dim.visits;
-  if (dim.base < 0 || count < 0 || dim.step < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "dimension %d: base %lld, count %lld or step %lld is "
-                    "negative",
-                    k, (long long)dim.base, (long long)count, (long long)dim.step);
-  }
-  if (dim.step == 0 && count != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "dimension %d: step 0 never gets through count %lld", k,
-                    (long long)count);
-  }
+  RLO_FAIL_IF(dim.base < 0 || count < 0 || dim.step < 0, RLO_INVALID_ARGUMENT,
+              "dimension %d: base %lld, count %lld or step %lld is negative", k,
+              (long long)dim.base, (long long)count, (long long)dim.step);
+  RLO_FAIL_IF(dim.step == 0 && count != 0, RLO_INVALID_ARGUMENT,
+              "dimension %d: step 0 never gets through count %lld", k, (long long)count);
   dim.visits = dim.step == 0 ? 1 : rlo__ceil_div(count, dim.step);
   int64_t last = dim.base;
-  if (dim.visits > 0 &&
-      (!rlo__mul_add(dim.base, dim.visits - 1, dim.step, &last) || last >= shape->dims[k])) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "dimension %d: base %lld and count %lld reach beyond its "
-                    "size %lld",
-                    k, (long long)dim.base, (long long)count, (long long)shape->dims[k]);
-  }
+  RLO_FAIL_IF(dim.visits > 0 && (!rlo__mul_add(dim.base, dim.visits - 1, dim.step, &last) ||
+                                 last >= shape->dims[k]),
+              RLO_OUT_OF_RANGE, "dimension %d: base %lld and count %lld reach beyond its size %lld",
+              k, (long long)dim.base, (long long)count, (long long)shape->dims[k]);
   *out_dim = dim;
   return RLO_OK;
 }

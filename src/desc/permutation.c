@@ -26,9 +26,7 @@ bool rlo_permutation_is_valid(const int32_t *p, int32_t size) {
 
 rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
   RLO_REQUIRE_LIST(p, size);
-  if (size < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a permutation cannot have %d entries", size);
-  }
+  RLO_FAIL_IF(size < 0, RLO_INVALID_ARGUMENT, "a permutation cannot have %d entries", size);
   int32_t twin = -1;
   const int32_t i = find_fault(p, size, &twin);
   if (i == size) {
@@ -50,23 +48,16 @@ rlo_status rlo_permutation_normalize(const int32_t *p, int32_t size, int32_t *ou
   if (size < 0 || (size > 0 && p == NULL)) {
     return rlo_permutation_validate(p, size);
   }
-  if (size > 0 && out == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'out' is NULL");
-  }
+  RLO_FAIL_IF(size > 0 && out == NULL, RLO_INVALID_ARGUMENT, "'out' is NULL");
   for (int32_t i = 0; i < size; ++i) {
-    if (p[i] < -size || p[i] >= size) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "permutation[%d]=%d is out of range for rank %d; %d to "
-                      "%d are possible",
-                      i, p[i], size, -size, size - 1);
-    }
+    RLO_FAIL_IF(p[i] < -size || p[i] >= size, RLO_INVALID_ARGUMENT,
+                "permutation[%d]=%d is out of range for rank %d; %d to %d are possible", i, p[i],
+                size, -size, size - 1);
     for (int32_t j = 0; j < i; ++j) {
-      if (is_same_entry(p[i], p[j], size)) {
-        return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "permutation[%d]=%d and permutation[%d]=%d are one "
-                        "and the same dimension of rank %d",
-                        j, p[j], i, p[i], size);
-      }
+      RLO_FAIL_IF(
+          is_same_entry(p[i], p[j], size), RLO_INVALID_ARGUMENT,
+          "permutation[%d]=%d and permutation[%d]=%d are one and the same dimension of rank %d", j,
+          p[j], i, p[i], size);
     }
     out[i] = p[i] < 0 ? p[i] + size : p[i];
   }
@@ -124,9 +115,8 @@ void rlo_permutation_apply_inverse(const int32_t *p, int32_t size, const int64_t
 }
 
 static rlo_status check_place(const char *name, int32_t place, int32_t size) {
-  if (place < 0 || place >= size) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s=%d is outside the %d entries", name, place, size);
-  }
+  RLO_FAIL_IF(place < 0 || place >= size, RLO_OUT_OF_RANGE, "%s=%d is outside the %d entries", name,
+              place, size);
   return RLO_OK;
 }
 

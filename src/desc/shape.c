@@ -39,14 +39,12 @@ static rlo_status measure(const rlo_shape *shape, rlo_address_map *out_address,
       .slots = out_address->slots,
       .element_bits = rlo__layout_element_bits(&shape->layout, shape->dtype),
   };
-  if (!rlo__dims_product(shape->dims, shape->rank, &extent.elements) ||
-      !bytes_of(extent.elements, extent.element_bits, &extent.bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the bits of the array's elements do not fit 64 bits");
-  }
-  if (!bytes_of(extent.slots, extent.element_bits, &extent.physical_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW, "%lld slots of %lld bits do not fit 64 bits",
-                    (long long)extent.slots, (long long)extent.element_bits);
-  }
+  RLO_FAIL_IF(!rlo__dims_product(shape->dims, shape->rank, &extent.elements) ||
+                  !bytes_of(extent.elements, extent.element_bits, &extent.bytes),
+              RLO_OVERFLOW, "the bits of the array's elements do not fit 64 bits");
+  RLO_FAIL_IF(!bytes_of(extent.slots, extent.element_bits, &extent.physical_bytes), RLO_OVERFLOW,
+              "%lld slots of %lld bits do not fit 64 bits", (long long)extent.slots,
+              (long long)extent.element_bits);
   *out_extent = extent;
   return RLO_OK;
 }
@@ -122,15 +120,10 @@ rlo_status rlo_shape_validate_unbounded(const rlo_shape *shape) {
     if (shape->dims[k] != RLO_DIM_UNBOUNDED) {
       continue;
     }
-    if (!shape->is_dynamic[k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "dimension %d has no bound but is not dynamic", k);
-    }
-    if (!is_strided && shape->layout.has_padded_dimensions) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %d has no bound, so nothing can be padded to "
-                      "a width",
-                      k);
-    }
+    RLO_FAIL_IF(!shape->is_dynamic[k], RLO_INVALID_ARGUMENT,
+                "dimension %d has no bound but is not dynamic", k);
+    RLO_FAIL_IF(!is_strided && shape->layout.has_padded_dimensions, RLO_INVALID_ARGUMENT,
+                "dimension %d has no bound, so nothing can be padded to a width", k);
     bounded.dims[k] = least_size(shape, k);
   }
   return rlo_shape_validate(&bounded);
@@ -171,14 +164,10 @@ rlo_status rlo_shape_physical_dims(const rlo_shape *shape, int64_t *out_dims, in
   rlo_address_map address;
   rlo_shape_extent extent;
   RLO_TRY(measure(shape, &address, &extent));
-  if (!address.is_dense) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a strided layout has no physical dimensions");
-  }
+  RLO_FAIL_IF(!address.is_dense, RLO_UNSUPPORTED, "a strided layout has no physical dimensions");
   *out_count = address.num_leaves;
-  if (address.num_leaves > capacity) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%d physical dimensions do not fit the room for %d",
-                    address.num_leaves, capacity);
-  }
+  RLO_FAIL_IF(address.num_leaves > capacity, RLO_OUT_OF_RANGE,
+              "%d physical dimensions do not fit the room for %d", address.num_leaves, capacity);
   for (int32_t p = 0; p < address.num_leaves; ++p) {
     out_dims[p] = address.leaves[p].extent;
   }

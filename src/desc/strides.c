@@ -61,18 +61,14 @@ static rlo_status find_range(const int64_t *dims, const int64_t *strides, int32_
   int64_t highest = 0;
   for (int32_t k = 0; k < rank; ++k) {
     int64_t *end = strides[k] < 0 ? &lowest : &highest;
-    if (!rlo__mul_add(*end, dims[k] - 1, strides[k], end)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "dimension %d of size %lld with stride %lld reaches "
-                      "beyond 64-bit positions",
-                      k, (long long)dims[k], (long long)strides[k]);
-    }
+    RLO_FAIL_IF(!rlo__mul_add(*end, dims[k] - 1, strides[k], end), RLO_OVERFLOW,
+                "dimension %d of size %lld with stride %lld reaches beyond 64-bit positions", k,
+                (long long)dims[k], (long long)strides[k]);
   }
   int64_t span;
-  if (!rlo__sub(highest, lowest, &span) || span == INT64_MAX) {
-    return RLO_FAIL(RLO_OVERFLOW, "elements from position %lld to %lld do not fit 64 bits",
-                    (long long)lowest, (long long)highest);
-  }
+  RLO_FAIL_IF(!rlo__sub(highest, lowest, &span) || span == INT64_MAX, RLO_OVERFLOW,
+              "elements from position %lld to %lld do not fit 64 bits", (long long)lowest,
+              (long long)highest);
   *out_lowest = lowest;
   *out_highest = highest;
   return RLO_OK;
@@ -187,12 +183,9 @@ rlo_status rlo_layout_from_strides(const int64_t *dims, const int64_t *strides_e
   RLO_REQUIRE(out_layout, out_lowest_elems);
   RLO_REQUIRE_LIST(dims, rank);
   RLO_TRY(rlo__dims_check(dims, rank));
-  if (available_elems < 0 && available_elems != RLO_AVAILABLE_UNKNOWN) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%lld available elements are neither a number nor "
-                    "RLO_AVAILABLE_UNKNOWN",
-                    (long long)available_elems);
-  }
+  RLO_FAIL_IF(available_elems < 0 && available_elems != RLO_AVAILABLE_UNKNOWN, RLO_INVALID_ARGUMENT,
+              "%lld available elements are neither a number nor RLO_AVAILABLE_UNKNOWN",
+              (long long)available_elems);
   int64_t lowest = 0;
   int64_t highest = -1;
   rlo_layout layout = rlo_layout_row_major(rank);
@@ -201,12 +194,9 @@ rlo_status rlo_layout_from_strides(const int64_t *dims, const int64_t *strides_e
     int64_t next = 1;
     for (int32_t k = rank - 1; k >= 0; --k) {
       strides[k] = strides_elems != NULL ? strides_elems[k] : next;
-      if (strides_elems == NULL && !rlo__mul(next, dims[k], &next)) {
-        return RLO_FAIL(RLO_OVERFLOW,
-                        "dimension %d of size %lld takes the number of "
-                        "elements beyond 64 bits",
-                        k, (long long)dims[k]);
-      }
+      RLO_FAIL_IF(strides_elems == NULL && !rlo__mul(next, dims[k], &next), RLO_OVERFLOW,
+                  "dimension %d of size %lld takes the number of elements beyond 64 bits", k,
+                  (long long)dims[k]);
     }
     RLO_TRY(find_range(dims, strides, rank, &lowest, &highest));
     if (!find_dense(dims, strides, rank, available_elems, &layout)) {
@@ -218,12 +208,9 @@ rlo_status rlo_layout_from_strides(const int64_t *dims, const int64_t *strides_e
       }
     }
   }
-  if (available_elems >= 0 && highest >= available_elems) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the furthest element has position %lld, but %lld elements "
-                    "are available",
-                    (long long)highest, (long long)available_elems);
-  }
+  RLO_FAIL_IF(available_elems >= 0 && highest >= available_elems, RLO_OUT_OF_RANGE,
+              "the furthest element has position %lld, but %lld elements are available",
+              (long long)highest, (long long)available_elems);
   *out_layout = layout;
   *out_lowest_elems = lowest;
   return RLO_OK;
@@ -247,12 +234,10 @@ rlo_status rlo__layout_from_byte_strides(const int64_t *dims, const int64_t *str
   const bool has_elements = !is_empty(dims, rank);
   for (int32_t k = 0; strides_bytes != NULL && k < rank; ++k) {
     bool is_used = has_elements && dims[k] > 1;
-    if (is_used && strides_bytes[k] % element_bytes != 0) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "dimension %d has a stride of %lld bytes, which is no "
-                      "whole number of elements of %lld bytes",
-                      k, (long long)strides_bytes[k], (long long)element_bytes);
-    }
+    RLO_FAIL_IF(is_used && strides_bytes[k] % element_bytes != 0, RLO_UNSUPPORTED,
+                "dimension %d has a stride of %lld bytes, which is no whole number of elements of "
+                "%lld bytes",
+                k, (long long)strides_bytes[k], (long long)element_bytes);
     strides[k] = is_used ? strides_bytes[k] / element_bytes : 1;
   }
   return rlo_layout_from_strides(dims, strides_bytes != NULL ? strides : NULL, rank,

@@ -27,10 +27,8 @@ typedef struct whole_engine {
 static rlo_status read_options(const rlo_engine_options *options, rlo_engine_options *read) {
   RLO_TRY(
       rlo__options_read("engine options", "RLO_ENGINE_OPTIONS_INIT", options, read, sizeof *read));
-  if (read->plan_capacity < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a capacity of %d plans is negative",
-                    read->plan_capacity);
-  }
+  RLO_FAIL_IF(read->plan_capacity < 0, RLO_INVALID_ARGUMENT, "a capacity of %d plans is negative",
+              read->plan_capacity);
   if (read->plan_capacity == 0) {
     read->plan_capacity = DEFAULT_PLANS;
   }
@@ -96,9 +94,7 @@ rlo_status rlo_engine_create(const rlo_engine_options *options, rlo_engine **out
   rlo_engine_options read = RLO_ENGINE_OPTIONS_INIT;
   RLO_TRY(read_options(options, &read));
   whole_engine *whole = rlo__alloc(sizeof *whole);
-  if (whole == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(whole);
   rlo_engine *engine = &whole->engine;
   *engine = (rlo_engine){.num_references = 1,
                          .options = read,
@@ -135,9 +131,7 @@ void rlo_engine_release(rlo_engine *engine) {
 
 rlo_status rlo_backend_remove(rlo_engine *engine, const char *name) {
   RLO_REQUIRE(engine, name);
-  if (name[0] == '\0') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
-  }
+  RLO_FAIL_IF(name[0] == '\0', RLO_INVALID_ARGUMENT, "a backend without a name");
   rlo__backend_instance *instance = NULL;
   RLO_TRY(rlo__backend_remove(engine->registry, name, &instance));
   if (instance != NULL) {

@@ -353,9 +353,7 @@ static void meet_sender(rlo_exchange *x, rlo__end *e) {
 /* From the sender's buffer, on the receiver's queue. */
 static rlo_status enqueue_copy(const rlo__end *e) {
   const rlo__end *sender = find_sender(e->message);
-  if (sender == NULL) {
-    return RLO_FAIL(RLO_INTERNAL, "a message arrived before it was packed");
-  }
+  RLO_FAIL_IF(sender == NULL, RLO_INTERNAL, "a message arrived before it was packed");
   return RLO_CL(clEnqueueCopyBuffer, e->member->place->queue, sender->data.buffer, e->data.buffer,
                 0, 0, (size_t)e->message->piece.bytes, sender->event != NULL ? 1 : 0,
                 sender->event != NULL ? &sender->event : NULL, NULL);

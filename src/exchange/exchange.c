@@ -25,15 +25,11 @@ static rlo_status read_link(const rlo_exchange_link *given, rlo_exchange_link *o
                             sizeof *out_link));
   const rlo_exchange_link *link = out_link;
   RLO_REQUIRE(link->rank_of, link->start_send, link->start_receive, link->test);
-  if (link->rank < 0 || link->rank >= link->num_ranks) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the link is of rank %" PRId32 " of %" PRId32, link->rank,
-                    link->num_ranks);
-  }
-  if ((link->share == NULL) != (link->open == NULL) ||
-      (link->share == NULL) != (link->close == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the link has some of 'share', 'open' and 'close', not all");
-  }
+  RLO_FAIL_IF(link->rank < 0 || link->rank >= link->num_ranks, RLO_INVALID_ARGUMENT,
+              "the link is of rank %" PRId32 " of %" PRId32, link->rank, link->num_ranks);
+  RLO_FAIL_IF((link->share == NULL) != (link->open == NULL) ||
+                  (link->share == NULL) != (link->close == NULL),
+              RLO_INVALID_ARGUMENT, "the link has some of 'share', 'open' and 'close', not all");
   return RLO_OK;
 }
 
@@ -46,14 +42,13 @@ static rlo_status check_options(rlo_exchange_options *o) {
   }
   o->num_slots = o->num_slots == 0 ? default_slots : o->num_slots;
   o->num_host_threads = o->num_host_threads == 0 ? 1 : o->num_host_threads;
-  if (o->num_members < 0 || o->num_host_threads < 0 || o->message_bytes < 0 || o->num_slots < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a number of the exchange options is negative");
-  }
-  if (o->message_bytes > RLO_EXCHANGE_MAX_MESSAGE_BYTES || o->num_slots > RLO_EXCHANGE_MAX_SLOTS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%" PRId32 " slots of %" PRId64 " bytes; at most %d of %d",
-                    o->num_slots, o->message_bytes, RLO_EXCHANGE_MAX_SLOTS,
-                    RLO_EXCHANGE_MAX_MESSAGE_BYTES);
-  }
+  RLO_FAIL_IF(
+      o->num_members < 0 || o->num_host_threads < 0 || o->message_bytes < 0 || o->num_slots < 0,
+      RLO_INVALID_ARGUMENT, "a number of the exchange options is negative");
+  RLO_FAIL_IF(
+      o->message_bytes > RLO_EXCHANGE_MAX_MESSAGE_BYTES || o->num_slots > RLO_EXCHANGE_MAX_SLOTS,
+      RLO_UNSUPPORTED, "%" PRId32 " slots of %" PRId64 " bytes; at most %d of %d", o->num_slots,
+      o->message_bytes, RLO_EXCHANGE_MAX_SLOTS, RLO_EXCHANGE_MAX_MESSAGE_BYTES);
   return RLO_OK;
 }
 
@@ -94,13 +89,11 @@ static rlo_status check_queue(const rlo_exchange_member *member) {
   (void)clGetCommandQueueInfo(member->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
   (void)clGetCommandQueueInfo(member->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                               NULL);
-  if (cl_context != context->cl_context || device != context->cl_device ||
-      (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the queue of device %" PRId64
-                    " is no in-order queue of its context and device",
-                    member->device);
-  }
+  RLO_FAIL_IF(cl_context != context->cl_context || device != context->cl_device ||
+                  (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0,
+              RLO_INVALID_ARGUMENT,
+              "the queue of device %" PRId64 " is no in-order queue of its context and device",
+              member->device);
   return RLO_OK;
 }
 
@@ -172,9 +165,7 @@ static bool is_whole(const rlo__member *p, const rlo__message *m) {
 /* Finds out whether a problem copies one run of bytes. */
 static rlo_status find_run(const rlo_problem *problem, int32_t direction, rlo__task *task) {
   rlo_problem *p = rlo__alloc(sizeof *p);
-  if (p == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(p);
   *p = *problem;
   rlo_status status = rlo_problem_canonicalize(p, RLO_MAX_UNIT_BITS, NULL, NULL);
   if (status == RLO_OK && p->update == RLO_UPDATE_STORE && p->num_terms == 0 &&
@@ -275,9 +266,7 @@ static rlo_status count_rounds(rlo_exchange *x) {
     return RLO_OK;
   }
   bool *is_used = rlo__alloc_array((size_t)x->link.num_ranks, sizeof *is_used);
-  if (is_used == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(is_used);
   for (size_t k = 0; k < x->messages.count; ++k) {
     const rlo__message *m = &x->messages.items[k];
     if (m->route == RLO__ROUTE_LINK && !is_used[m->round]) {
@@ -322,9 +311,7 @@ static rlo_status allocate_scratch(rlo_exchange *x, rlo__scratch *scratch) {
       continue;
     }
     scratch->memory[n] = rlo__alloc((size_t)scratch->bytes);
-    if (scratch->memory[n] == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(scratch->memory[n]);
     x->info.host_scratch_bytes += scratch->bytes;
   }
   return RLO_OK;
@@ -341,9 +328,7 @@ static rlo_status allocate_scratches(rlo_exchange *x) {
   }
   for (int32_t direction = 0; direction < 2 && spare_bytes > 0; ++direction) {
     x->spare[direction] = rlo__alloc((size_t)spare_bytes);
-    if (x->spare[direction] == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(x->spare[direction]);
     x->info.host_scratch_bytes += spare_bytes;
   }
   return RLO_OK;
@@ -396,9 +381,7 @@ static rlo_status init(rlo_exchange_options *o, rlo_exchange *x) {
 static rlo_status create(rlo_exchange_options *o, rlo_exchange **out_exchange) {
   rlo_exchange *x = rlo__alloc(sizeof *x);
   *out_exchange = x;
-  if (x == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(x);
   atomic_init(&x->references, 1);
   x->info.struct_size = sizeof x->info;
   if (o->link != NULL) {

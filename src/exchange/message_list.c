@@ -22,12 +22,10 @@ typedef struct builder {
 
 static rlo_status find_rank(const rlo_exchange *x, int64_t device, int32_t *out_rank) {
   *out_rank = x->link.rank_of(x->link.payload, device);
-  if (*out_rank < 0 || *out_rank >= x->link.num_ranks) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "rank_of says that rank %" PRId32 " runs device %" PRId64
-                    "; the link has %" PRId32 " ranks",
-                    *out_rank, device, x->link.num_ranks);
-  }
+  RLO_FAIL_IF(*out_rank < 0 || *out_rank >= x->link.num_ranks, RLO_OUT_OF_RANGE,
+              "rank_of says that rank %" PRId32 " runs device %" PRId64 "; the link has %" PRId32
+              " ranks",
+              *out_rank, device, x->link.num_ranks);
   return RLO_OK;
 }
 
@@ -37,12 +35,10 @@ static rlo_status check_rank(const builder *b, int64_t device) {
   const bool is_member = b->member_of[device] >= 0;
   int32_t rank;
   RLO_TRY(find_rank(x, device, &rank));
-  if (is_member != (rank == x->link.rank)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "device %" PRId64 " is %s of rank %" PRId32
-                    ", but rank_of says that rank %" PRId32 " runs it",
-                    device, is_member ? "a member" : "no member", x->link.rank, rank);
-  }
+  RLO_FAIL_IF(is_member != (rank == x->link.rank), RLO_INVALID_ARGUMENT,
+              "device %" PRId64 " is %s of rank %" PRId32 ", but rank_of says that rank %" PRId32
+              " runs it",
+              device, is_member ? "a member" : "no member", x->link.rank, rank);
   return RLO_OK;
 }
 
@@ -50,18 +46,14 @@ static rlo_status find_members(builder *b) {
   const rlo_exchange *x = b->exchange;
   const int64_t num_devices = x->plan->num_devices;
   b->member_of = rlo__alloc_array((size_t)num_devices, sizeof *b->member_of);
-  if (b->member_of == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(b->member_of);
   for (int64_t device = 0; device < num_devices; ++device) {
     b->member_of[device] = -1;
   }
   for (int64_t k = 0; k < x->num_members; ++k) {
     int64_t *member = &b->member_of[x->members[k].device];
-    if (*member >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "device %" PRId64 " is stated as two members",
-                      x->members[k].device);
-    }
+    RLO_FAIL_IF(*member >= 0, RLO_INVALID_ARGUMENT, "device %" PRId64 " is stated as two members",
+                x->members[k].device);
     *member = k;
   }
   for (int64_t device = 0; x->has_link && device < num_devices; ++device) {
@@ -83,13 +75,10 @@ static rlo__route find_route(const rlo_context *from, const rlo_context *to) {
 }
 
 static rlo_status set_other_rank(const rlo_exchange *x, int64_t device, rlo__message *m) {
-  if (!x->has_link) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "device %" PRId64
-                    " takes part, but is no member, and there is no link to "
-                    "other processes",
-                    device);
-  }
+  RLO_FAIL_IF(!x->has_link, RLO_INVALID_ARGUMENT,
+              "device %" PRId64
+              " takes part, but is no member, and there is no link to other processes",
+              device);
   m->route = RLO__ROUTE_LINK;
   return find_rank(x, device, &m->rank);
 }
@@ -203,11 +192,9 @@ static rlo_status build(builder *b) {
 rlo_status rlo__message_list_init(rlo_exchange *exchange, int64_t message_bytes) {
   const int64_t element_bits = exchange->plan->element_bits;
   builder b = {.exchange = exchange, .most_elements = message_bytes * 8 / element_bits};
-  if (b.most_elements < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a message of %" PRId64 " bytes holds no element of %" PRId64 " bits",
-                    message_bytes, element_bits);
-  }
+  RLO_FAIL_IF(b.most_elements < 1, RLO_INVALID_ARGUMENT,
+              "a message of %" PRId64 " bytes holds no element of %" PRId64 " bits", message_bytes,
+              element_bits);
   rlo_status status = build(&b);
   rlo__free(b.member_of);
   return status;

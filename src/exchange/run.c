@@ -10,11 +10,9 @@
 static rlo_status check_host_memory(const rlo__member *p) {
   const char *side = p->src.host == NULL && p->src.bytes > 0 ? "source" : "destination";
   int64_t bytes = side[0] == 's' ? p->src.bytes : p->dst.bytes;
-  if (side[0] == 's' || (p->dst.host == NULL && bytes > 0)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s of device %" PRId64 ", of %" PRId64 " bytes, is NULL", side, p->device,
-                    bytes);
-  }
+  RLO_FAIL_IF(side[0] == 's' || (p->dst.host == NULL && bytes > 0), RLO_INVALID_ARGUMENT,
+              "the %s of device %" PRId64 ", of %" PRId64 " bytes, is NULL", side, p->device,
+              bytes);
   return RLO_OK;
 }
 
@@ -41,9 +39,8 @@ static void begin_member(rlo_exchange *x, rlo__member *p, const rlo_exchange_mem
 rlo_status rlo_exchange_start(rlo_exchange *exchange, const rlo_exchange_memory *memories) {
   RLO_REQUIRE(exchange);
   rlo_exchange *x = exchange;
-  if (x->state != RLO__RUN_IDLE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the exchange runs already; step it until it is done");
-  }
+  RLO_FAIL_IF(x->state != RLO__RUN_IDLE, RLO_INVALID_ARGUMENT,
+              "the exchange runs already; step it until it is done");
   if (!x->has_link) {
     RLO_REQUIRE_LIST(memories, x->num_members);
   }
@@ -226,9 +223,7 @@ rlo_status rlo_exchange_step(rlo_exchange *exchange, bool *out_is_done) {
   RLO_REQUIRE(exchange, out_is_done);
   rlo_exchange *x = exchange;
   *out_is_done = false;
-  if (x->state == RLO__RUN_IDLE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "no run was started");
-  }
+  RLO_FAIL_IF(x->state == RLO__RUN_IDLE, RLO_INVALID_ARGUMENT, "no run was started");
   x->has_computed = false;
   x->has_moved = false;
   rlo_status status = step(x, out_is_done);

@@ -61,22 +61,17 @@ enum { CUDA_HOST = 3, ROCM_HOST = 11, CUDA_MANAGED = 13 };
 
 /* `status` is that of a device that cannot be reached. */
 static rlo_status check_device(int32_t device, rlo_status status) {
-  if (device != RLO_DLPACK_CPU && device != RLO_DLPACK_OPENCL) {
-    return RLO_FAIL(status,
-                    "DLPack's device %d cannot be reached; %d (CPU) and %d "
-                    "(OpenCL) can",
-                    device, RLO_DLPACK_CPU, RLO_DLPACK_OPENCL);
-  }
+  RLO_FAIL_IF(device != RLO_DLPACK_CPU && device != RLO_DLPACK_OPENCL, status,
+              "DLPack's device %d cannot be reached; %d (CPU) and %d (OpenCL) can", device,
+              RLO_DLPACK_CPU, RLO_DLPACK_OPENCL);
   return RLO_OK;
 }
 
 static rlo_status check_data(const void *data, const rlo_shape *shape) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
-  if (data == NULL && extent.elements > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the data of %" PRId64 " elements are NULL",
-                    extent.elements);
-  }
+  RLO_FAIL_IF(data == NULL && extent.elements > 0, RLO_INVALID_ARGUMENT,
+              "the data of %" PRId64 " elements are NULL", extent.elements);
   return RLO_OK;
 }
 
@@ -85,22 +80,17 @@ static rlo_status check_data(const void *data, const rlo_shape *shape) {
 static rlo_status add_elements(int64_t elems, int64_t bits, int32_t device, int64_t *offset_bytes) {
   int64_t total_bits;
   int64_t sum;
-  if (!rlo__mul(elems, bits, &total_bits) || !rlo__add(*offset_bytes, total_bits / 8, &sum)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "%" PRId64 " elements of %" PRId64 " bits from byte %" PRId64
-                    " on do not fit 64 bits",
-                    elems, bits, *offset_bytes);
-  }
-  if (total_bits % 8 != 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "slot 0 and the first element of %" PRId64 " bits are %" PRId64
-                    " bits apart, which is no whole byte",
-                    bits, rlo__abs(total_bits));
-  }
-  if (sum < 0 && device == RLO_DLPACK_OPENCL) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the array begins %" PRId64 " bytes before the beginning of the cl_mem", -sum);
-  }
+  RLO_FAIL_IF(!rlo__mul(elems, bits, &total_bits) || !rlo__add(*offset_bytes, total_bits / 8, &sum),
+              RLO_OVERFLOW,
+              "%" PRId64 " elements of %" PRId64 " bits from byte %" PRId64
+              " on do not fit 64 bits",
+              elems, bits, *offset_bytes);
+  RLO_FAIL_IF(total_bits % 8 != 0, RLO_UNSUPPORTED,
+              "slot 0 and the first element of %" PRId64 " bits are %" PRId64
+              " bits apart, which is no whole byte",
+              bits, rlo__abs(total_bits));
+  RLO_FAIL_IF(sum < 0 && device == RLO_DLPACK_OPENCL, RLO_OUT_OF_RANGE,
+              "the array begins %" PRId64 " bytes before the beginning of the cl_mem", -sum);
   *offset_bytes = sum;
   return RLO_OK;
 }
@@ -115,12 +105,9 @@ struct rlo_dlpack_import {
 };
 
 static rlo_status find_dtype(const rlo__dl_tensor *tensor, rlo_dtype *out_dtype) {
-  if (tensor->type_lanes != 1) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "elements of %d lanes are not supported; make the lanes "
-                    "a dimension",
-                    tensor->type_lanes);
-  }
+  RLO_FAIL_IF(tensor->type_lanes != 1, RLO_UNSUPPORTED,
+              "elements of %d lanes are not supported; make the lanes a dimension",
+              tensor->type_lanes);
   for (int number = 1; number < rlo__dtype_end; ++number) {
     const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
     if (info != NULL && info->dlpack_code == tensor->type_code &&
@@ -135,17 +122,13 @@ static rlo_status find_dtype(const rlo__dl_tensor *tensor, rlo_dtype *out_dtype)
 
 static rlo_status find_layout(const rlo__dl_tensor *tensor, rlo_dtype dtype, uint64_t flags,
                               int64_t available_bytes, rlo_dlpack_view *view) {
-  if (tensor->byte_offset > INT64_MAX) {
-    return RLO_FAIL(RLO_OVERFLOW, "the byte offset %" PRIu64 " does not fit 63 bits",
-                    tensor->byte_offset);
-  }
+  RLO_FAIL_IF(tensor->byte_offset > INT64_MAX, RLO_OVERFLOW,
+              "the byte offset %" PRIu64 " does not fit 63 bits", tensor->byte_offset);
   view->offset_bytes = (int64_t)tensor->byte_offset;
   if (available_bytes >= 0 && available_bytes != RLO_AVAILABLE_ALL) {
-    if (view->offset_bytes > available_bytes) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "the byte offset %" PRId64 " lies beyond the %" PRId64 " available bytes",
-                      view->offset_bytes, available_bytes);
-    }
+    RLO_FAIL_IF(view->offset_bytes > available_bytes, RLO_OUT_OF_RANGE,
+                "the byte offset %" PRId64 " lies beyond the %" PRId64 " available bytes",
+                view->offset_bytes, available_bytes);
     available_bytes -= view->offset_bytes;
   }
   int64_t bits = rlo_dtype_storage_bits(dtype);
@@ -195,9 +178,7 @@ static rlo_status take(const rlo__dl_tensor *tensor, uint64_t flags, int64_t ava
   rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   RLO_TRY(rlo_dlpack_view_tensor(tensor, flags, available_bytes, &view));
   *out_import = rlo__alloc(sizeof **out_import);
-  if (*out_import == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(*out_import);
   (*out_import)->view = view;
   return RLO_OK;
 }
@@ -218,11 +199,9 @@ rlo_status rlo_dlpack_import_create_versioned(struct DLManagedTensorVersioned *m
   RLO_REQUIRE(out_import);
   *out_import = NULL;
   RLO_REQUIRE(managed);
-  if (managed->version_major != MAJOR) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "version %" PRIu32 ".%" PRIu32 " of DLPack is unknown; %d.x is read",
-                    managed->version_major, managed->version_minor, MAJOR);
-  }
+  RLO_FAIL_IF(managed->version_major != MAJOR, RLO_UNSUPPORTED,
+              "version %" PRIu32 ".%" PRIu32 " of DLPack is unknown; %d.x is read",
+              managed->version_major, managed->version_minor, MAJOR);
   RLO_TRY(take(&managed->dl_tensor, managed->flags, available_bytes, out_import));
   (*out_import)->versioned = managed;
   return RLO_OK;
@@ -278,21 +257,14 @@ static void delete_versioned(struct DLManagedTensorVersioned *self) {
 static rlo_status check_view(const rlo_dlpack_view *view, bool is_versioned, bool is_padded) {
   const rlo_shape *shape = &view->shape;
   const int64_t bits = rlo__layout_element_bits(&shape->layout, shape->dtype);
-  if (is_padded && bits != rlo_dtype_storage_bits(shape->dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "DLPack has no elements of %s in %" PRId64 " bits",
-                    rlo_dtype_name(shape->dtype), bits);
-  }
-  if (view->is_read_only && !is_versioned) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an unversioned DLPack tensor cannot say that it may not "
-                    "be written to");
-  }
-  if (is_padded && !is_versioned) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an unversioned DLPack tensor cannot say that elements of "
-                    "%s take whole bytes",
-                    rlo_dtype_name(shape->dtype));
-  }
+  RLO_FAIL_IF(is_padded && bits != rlo_dtype_storage_bits(shape->dtype), RLO_UNSUPPORTED,
+              "DLPack has no elements of %s in %" PRId64 " bits", rlo_dtype_name(shape->dtype),
+              bits);
+  RLO_FAIL_IF(view->is_read_only && !is_versioned, RLO_UNSUPPORTED,
+              "an unversioned DLPack tensor cannot say that it may not be written to");
+  RLO_FAIL_IF(is_padded && !is_versioned, RLO_UNSUPPORTED,
+              "an unversioned DLPack tensor cannot say that elements of %s take whole bytes",
+              rlo_dtype_name(shape->dtype));
   return RLO_OK;
 }
 
@@ -344,9 +316,7 @@ static rlo_status export_view(const rlo_dlpack_view *view, bool is_versioned,
   rlo_dlpack_view known = RLO_DLPACK_VIEW_INIT;
   RLO_TRY(rlo__options_read("DLPack view", "RLO_DLPACK_VIEW_INIT", view, &known, sizeof known));
   exported_tensor *exported = rlo__alloc(sizeof *exported);
-  if (exported == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(exported);
   rlo_status status = fill_tensor(&known, is_versioned, exported);
   if (status != RLO_OK) {
     rlo__free(exported);

@@ -49,12 +49,9 @@ rlo_status rlo_shape_from_numpy(const char *type, const int64_t *dims, const int
   RLO_TRY(rlo__layout_from_byte_strides(dims, strides_bytes, rank, element_bytes, available_bytes,
                                         &layout, &lowest_elems));
   RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &layout, &view.shape));
-  if (!rlo__mul(lowest_elems, element_bytes, &view.offset_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the position %lld of the lowest element does not fit 64 "
-                    "bits in bytes",
-                    (long long)lowest_elems);
-  }
+  RLO_FAIL_IF(!rlo__mul(lowest_elems, element_bytes, &view.offset_bytes), RLO_OVERFLOW,
+              "the position %lld of the lowest element does not fit 64 bits in bytes",
+              (long long)lowest_elems);
   return rlo__report_write("NumPy view", "RLO_NUMPY_VIEW_INIT", &view, out_view, sizeof view);
 }
 
@@ -91,17 +88,12 @@ rlo_status rlo_npy_format(const rlo_shape *shape, void *buffer, size_t capacity,
   RLO_TRY(rlo_shape_validate(shape));
   const rlo_layout *layout = &shape->layout;
   bool is_row_major = rlo_layout_is_row_major(layout, shape->rank);
-  if (!is_row_major && !rlo_layout_is_column_major(layout, shape->rank)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an .npy file holds row-major and column-major arrays "
-                    "without padding or tiles only");
-  }
+  RLO_FAIL_IF(!is_row_major && !rlo_layout_is_column_major(layout, shape->rank), RLO_UNSUPPORTED,
+              "an .npy file holds row-major and column-major arrays without padding or tiles only");
   int64_t element_bits = rlo__layout_element_bits(layout, shape->dtype);
-  if (element_bits != rlo_dtype_storage_bits(shape->dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "an .npy file holds %s in %d bits, not in %" PRId64,
-                    rlo_dtype_name(shape->dtype), rlo_dtype_storage_bits(shape->dtype),
-                    element_bits);
-  }
+  RLO_FAIL_IF(element_bits != rlo_dtype_storage_bits(shape->dtype), RLO_UNSUPPORTED,
+              "an .npy file holds %s in %d bits, not in %" PRId64, rlo_dtype_name(shape->dtype),
+              rlo_dtype_storage_bits(shape->dtype), element_bits);
   char header[MAX_BYTES];
   memcpy(header, magic, MAGIC_BYTES);
   header[6] = 1;
@@ -117,12 +109,8 @@ rlo_status rlo_npy_format(const rlo_shape *shape, void *buffer, size_t capacity,
   header[8] = (char)(str.length & 0xff);
   header[9] = (char)(str.length >> 8);
   *out_bytes = START + str.length;
-  if (*out_bytes > capacity) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "an .npy header of %zu bytes does not fit the room for "
-                    "%zu",
-                    *out_bytes, capacity);
-  }
+  RLO_FAIL_IF(*out_bytes > capacity, RLO_OUT_OF_RANGE,
+              "an .npy header of %zu bytes does not fit the room for %zu", *out_bytes, capacity);
   memcpy(buffer, header, *out_bytes);
   return RLO_OK;
 }
@@ -224,12 +212,9 @@ static rlo_status read_dimension(reader *r, int64_t *out_value) {
     r->at = start;
     return refuse(r, "a dimension without leading zeros");
   }
-  if (!fits) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "byte %zu of the .npy file: the dimension %.*s%s does "
-                    "not fit 64 bits",
-                    start, shown(length), r->file + start, length > MAX_SHOWN ? "..." : "");
-  }
+  RLO_FAIL_IF(!fits, RLO_OVERFLOW,
+              "byte %zu of the .npy file: the dimension %.*s%s does not fit 64 bits", start,
+              shown(length), r->file + start, length > MAX_SHOWN ? "..." : "");
   /* Python 2 wrote its long integers as 3L. */
   if (peek(r) == 'L') {
     ++r->at;
@@ -246,12 +231,8 @@ static rlo_status read_shape(reader *r, description *d) {
     return refuse(r, "'(' of a shape");
   }
   while (!accept(r, ')')) {
-    if (shape->rank == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "byte %zu of the .npy file: a rank above the limit of "
-                      "%d",
-                      r->at, RLO_MAX_RANK);
-    }
+    RLO_FAIL_IF(shape->rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
+                "byte %zu of the .npy file: a rank above the limit of %d", r->at, RLO_MAX_RANK);
     RLO_TRY(read_dimension(r, &shape->dims[shape->rank]));
     ++shape->rank;
     if (!accept(r, ',') && (shape->rank == 1 || peek(r) != ')')) {
@@ -307,10 +288,8 @@ static rlo_status read_field(reader *r, int depth, int64_t *bytes) {
 static rlo_status read_fields(reader *r, int depth, int64_t *bytes) {
   enum { MAX_DEPTH = 16 };
 
-  if (depth > MAX_DEPTH) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu of the .npy file: fields deeper than %d", r->at,
-                    MAX_DEPTH);
-  }
+  RLO_FAIL_IF(depth > MAX_DEPTH, RLO_UNSUPPORTED,
+              "byte %zu of the .npy file: fields deeper than %d", r->at, MAX_DEPTH);
   while (!accept(r, ']')) {
     if (!accept(r, '(')) {
       return refuse(r, "'(' of a field");
@@ -330,9 +309,7 @@ static rlo_status read_type(reader *r, description *d) {
     return read_type_name(r, d);
   }
   RLO_TRY(read_fields(r, 1, &bytes));
-  if (bytes == 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a type of no bytes in the .npy file");
-  }
+  RLO_FAIL_IF(bytes == 0, RLO_UNSUPPORTED, "a type of no bytes in the .npy file");
   (void)snprintf(d->header.type_name, sizeof d->header.type_name, "|V%" PRId64, bytes);
   rlo__npy_type_set_unknown('V', bytes, &d->header, &d->count);
   return RLO_OK;
@@ -365,12 +342,10 @@ static rlo_status read_entry(reader *r, description *d) {
          (strlen(keys[k].name) != length || memcmp(keys[k].name, key, length) != 0)) {
     ++k;
   }
-  if (k == NUM_KEYS || (d->seen >> k & 1) != 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu of the .npy file: expected the keys descr, "
-                    "fortran_order and shape, each once, found '%.*s'",
-                    position, shown(length), key);
-  }
+  RLO_FAIL_IF(k == NUM_KEYS || (d->seen >> k & 1) != 0, RLO_PARSE,
+              "byte %zu of the .npy file: expected the keys descr, fortran_order and shape, each "
+              "once, found '%.*s'",
+              position, shown(length), key);
   d->seen |= 1u << k;
   return accept(r, ':') ? keys[k].read(r, d) : refuse(r, "':'");
 }
@@ -391,9 +366,8 @@ static rlo_status read_dictionary(reader *r, description *d) {
     return refuse(r, "nothing but blanks after '}'");
   }
   for (int k = 0; k < NUM_KEYS; ++k) {
-    if ((d->seen >> k & 1) == 0) {
-      return RLO_FAIL(RLO_PARSE, "the .npy header does not say its %s", keys[k].name);
-    }
+    RLO_FAIL_IF((d->seen >> k & 1) == 0, RLO_PARSE, "the .npy header does not say its %s",
+                keys[k].name);
   }
   return RLO_OK;
 }
@@ -403,24 +377,18 @@ static rlo_status check_file_size(const rlo_npy_header *header, int64_t file_byt
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(&header->shape, &extent));
   int64_t needed_bytes;
-  if (!rlo__add(header->data_offset_bytes, extent.physical_bytes, &needed_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "an .npy header of %" PRId64 " bytes and %" PRId64
-                    " bytes of data do not fit 64 bits",
-                    header->data_offset_bytes, extent.physical_bytes);
-  }
-  if (file_bytes >= 0 && file_bytes < needed_bytes) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the .npy header promises %" PRId64 " bytes of data at byte %" PRId64
-                    ", but the file has %" PRId64 " bytes",
-                    extent.physical_bytes, header->data_offset_bytes, file_bytes);
-  }
-  if (file_bytes > needed_bytes) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the .npy file has %" PRId64 " bytes after the %" PRId64
-                    " bytes of data at byte %" PRId64,
-                    file_bytes - needed_bytes, extent.physical_bytes, header->data_offset_bytes);
-  }
+  RLO_FAIL_IF(
+      !rlo__add(header->data_offset_bytes, extent.physical_bytes, &needed_bytes), RLO_OVERFLOW,
+      "an .npy header of %" PRId64 " bytes and %" PRId64 " bytes of data do not fit 64 bits",
+      header->data_offset_bytes, extent.physical_bytes);
+  RLO_FAIL_IF(file_bytes >= 0 && file_bytes < needed_bytes, RLO_DATA_LOSS,
+              "the .npy header promises %" PRId64 " bytes of data at byte %" PRId64
+              ", but the file has %" PRId64 " bytes",
+              extent.physical_bytes, header->data_offset_bytes, file_bytes);
+  RLO_FAIL_IF(file_bytes > needed_bytes, RLO_DATA_LOSS,
+              "the .npy file has %" PRId64 " bytes after the %" PRId64
+              " bytes of data at byte %" PRId64,
+              file_bytes - needed_bytes, extent.physical_bytes, header->data_offset_bytes);
   return RLO_OK;
 }
 
@@ -428,40 +396,27 @@ static rlo_status check_file_size(const rlo_npy_header *header, int64_t file_byt
 static rlo_status find_dictionary(const unsigned char *bytes, size_t size_bytes,
                                   reader *out_reader) {
   size_t present = size_bytes < MAGIC_BYTES ? size_bytes : MAGIC_BYTES;
-  if (present > 0 && memcmp(bytes, magic, present) != 0) {
-    return RLO_FAIL(RLO_PARSE, "the file does not begin as an .npy file does");
-  }
-  if (size_bytes < VERSION_END) {
-    return RLO_FAIL(RLO_DATA_LOSS, "the .npy file ends after %zu bytes, inside its first %d",
-                    size_bytes, VERSION_END);
-  }
+  RLO_FAIL_IF(present > 0 && memcmp(bytes, magic, present) != 0, RLO_PARSE,
+              "the file does not begin as an .npy file does");
+  RLO_FAIL_IF(size_bytes < VERSION_END, RLO_DATA_LOSS,
+              "the .npy file ends after %zu bytes, inside its first %d", size_bytes, VERSION_END);
   unsigned major = bytes[6];
   unsigned minor = bytes[7];
-  if (major < 1 || major > 3 || minor != 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "version %u.%u of .npy is unknown; 1.0, 2.0 and 3.0 are "
-                    "read",
-                    major, minor);
-  }
+  RLO_FAIL_IF(major < 1 || major > 3 || minor != 0, RLO_PARSE,
+              "version %u.%u of .npy is unknown; 1.0, 2.0 and 3.0 are read", major, minor);
   size_t length_bytes = major == 1 ? 2 : 4;
   size_t start = VERSION_END + length_bytes;
-  if (size_bytes < start) {
-    return RLO_FAIL(RLO_DATA_LOSS, "the .npy file ends after %zu bytes, inside its first %zu",
-                    size_bytes, start);
-  }
+  RLO_FAIL_IF(size_bytes < start, RLO_DATA_LOSS,
+              "the .npy file ends after %zu bytes, inside its first %zu", size_bytes, start);
   uint32_t length = 0;
   for (size_t i = length_bytes; i > 0; --i) {
     length = length << 8 | bytes[VERSION_END + i - 1];
   }
-  if (length > RLO_NPY_MAX_HEADER_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an .npy header of %" PRIu32 " bytes is beyond the limit of %d", length,
-                    RLO_NPY_MAX_HEADER_BYTES);
-  }
-  if (size_bytes - start < length) {
-    return RLO_FAIL(RLO_DATA_LOSS, "the .npy header takes %zu bytes, but there are %zu",
-                    start + length, size_bytes);
-  }
+  RLO_FAIL_IF(length > RLO_NPY_MAX_HEADER_BYTES, RLO_UNSUPPORTED,
+              "an .npy header of %" PRIu32 " bytes is beyond the limit of %d", length,
+              RLO_NPY_MAX_HEADER_BYTES);
+  RLO_FAIL_IF(size_bytes - start < length, RLO_DATA_LOSS,
+              "the .npy header takes %zu bytes, but there are %zu", start + length, size_bytes);
   *out_reader = (reader){(const char *)bytes, start, start + length};
   return RLO_OK;
 }
@@ -473,11 +428,9 @@ static rlo_status make_shape(description *d) {
   rlo_layout layout =
       d->is_fortran ? rlo_layout_column_major(shape->rank) : rlo_layout_row_major(shape->rank);
   if (d->count > 1) {
-    if (shape->rank == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "the type '%s' takes one more dimension than the limit of %d",
-                      d->header.type_name, RLO_MAX_RANK);
-    }
+    RLO_FAIL_IF(shape->rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
+                "the type '%s' takes one more dimension than the limit of %d", d->header.type_name,
+                RLO_MAX_RANK);
     memmove(layout.minor_to_major + 1, layout.minor_to_major,
             (size_t)shape->rank * sizeof layout.minor_to_major[0]);
     layout.minor_to_major[0] = shape->rank;
@@ -490,10 +443,9 @@ rlo_status rlo_npy_parse(const void *bytes, size_t size_bytes, int64_t file_byte
                          rlo_npy_header *out_header) {
   RLO_REQUIRE(out_header);
   RLO_REQUIRE_LIST(bytes, size_bytes);
-  if (file_bytes < -1 || (file_bytes >= 0 && (uint64_t)file_bytes < (uint64_t)size_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a file of %" PRId64 " bytes cannot begin with %zu bytes",
-                    file_bytes, size_bytes);
-  }
+  RLO_FAIL_IF(file_bytes < -1 || (file_bytes >= 0 && (uint64_t)file_bytes < (uint64_t)size_bytes),
+              RLO_INVALID_ARGUMENT, "a file of %" PRId64 " bytes cannot begin with %zu bytes",
+              file_bytes, size_bytes);
   reader r = {0};
   description d = {.count = 1, .header = RLO_NPY_HEADER_INIT};
   RLO_TRY(find_dictionary(bytes, size_bytes, &r));

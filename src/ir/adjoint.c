@@ -87,9 +87,7 @@ static rlo_status make_adjoint(const rlo_problem *problem, rlo_dtype sum_type, r
 rlo_status rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once) {
   RLO_REQUIRE(problem, out_reads_once);
   rlo_problem *adjoint = rlo__alloc(sizeof *adjoint);
-  if (adjoint == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(adjoint);
   rlo_status status = make_adjoint(problem, RLO_DTYPE_INVALID, adjoint);
   if (status == RLO_OK) {
     *out_reads_once = rlo_problem_is_empty(adjoint) || writes_once(adjoint, false);
@@ -102,11 +100,8 @@ static rlo_status make_storing(rlo_update forward, rlo_problem *adjoint) {
   if (rlo_problem_is_empty(adjoint)) {
     return RLO_OK;
   }
-  if (!writes_once(adjoint, false)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the problem may read a unit more than once; its adjoint "
-                    "has to accumulate");
-  }
+  RLO_FAIL_IF(!writes_once(adjoint, false), RLO_INVALID_ARGUMENT,
+              "the problem may read a unit more than once; its adjoint has to accumulate");
   rlo__arithmetic_remove(&adjoint->arithmetic, RLO_ELEMENT_ACCUMULATE);
   if (forward == RLO_UPDATE_STORE) {
     adjoint->update = RLO_UPDATE_STORE;
@@ -121,19 +116,16 @@ static rlo_status check_steps(const rlo_problem *problem) {
   RLO_TRY(rlo__problem_validate(problem));
   for (int32_t s = 0; s < problem->arithmetic.num_steps; ++s) {
     const rlo__element_info *info = rlo__element_info_of(problem->arithmetic.steps[s].op);
-    if (info != NULL && info->adjoint == RLO__ADJOINT_NONE) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "values are %s, and the adjoint of that depends on them",
-                      info->name);
-    }
+    RLO_FAIL_IF(info != NULL && info->adjoint == RLO__ADJOINT_NONE, RLO_UNSUPPORTED,
+                "values are %s, and the adjoint of that depends on them", info->name);
   }
   return RLO_OK;
 }
 
 static rlo_status check_sum_type(const rlo_problem *problem, rlo_dtype sum_type) {
   rlo_dtype dtype = problem->update == RLO_UPDATE_COMBINE ? problem->arithmetic.src_type : sum_type;
-  if (!rlo__arithmetic_is_addable(dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "values of type %s are not added up", rlo_dtype_name(dtype));
-  }
+  RLO_FAIL_IF(!rlo__arithmetic_is_addable(dtype), RLO_UNSUPPORTED,
+              "values of type %s are not added up", rlo_dtype_name(dtype));
   return RLO_OK;
 }
 
@@ -146,9 +138,7 @@ rlo_status rlo_problem_adjoint(const rlo_problem *problem, rlo_dtype sum_type,
     RLO_TRY(check_sum_type(problem, sum_type));
   }
   rlo_problem *adjoint = rlo__alloc(sizeof *adjoint);
-  if (adjoint == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(adjoint);
   rlo_status status = make_adjoint(problem, sum_type, adjoint);
   if (status == RLO_OK && is_storing) {
     status = make_storing(problem->update, adjoint);

@@ -27,22 +27,16 @@ static rlo_status find_span(const rlo_batch_item *item, int32_t number, bool is_
                 .memory = is_written ? item->dst : item->src,
                 .is_written = is_written,
                 .begin = is_written ? item->dst_offset_bytes : item->src_offset_bytes};
-  if (out->memory < 0 || out->memory >= num_memories) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s is memory %d of %d", side, (int)out->memory,
-                    (int)num_memories);
-  }
-  if (out->begin < 0) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "the %s offset of %lld bytes is negative", side,
-                    (long long)out->begin);
-  }
+  RLO_FAIL_IF(out->memory < 0 || out->memory >= num_memories, RLO_INVALID_ARGUMENT,
+              "the %s is memory %d of %d", side, (int)out->memory, (int)num_memories);
+  RLO_FAIL_IF(out->begin < 0, RLO_OUT_OF_RANGE, "the %s offset of %lld bytes is negative", side,
+              (long long)out->begin);
   return rlo__add(out->begin, bytes, &out->end) ? RLO_OK
                                                 : rlo__fail_overflow("the end of an array");
 }
 
 static rlo_status check_problem(const rlo_problem *problem) {
-  if (problem == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the problem is NULL");
-  }
+  RLO_FAIL_IF(problem == NULL, RLO_INVALID_ARGUMENT, "the problem is NULL");
   RLO_TRY(rlo__problem_validate(problem));
   return rlo_problem_loads(problem)
              ? RLO_FAIL(RLO_UNSUPPORTED, "the problem loads indices, which no batch takes")
@@ -96,21 +90,17 @@ static rlo_status check_spans(const span *spans, size_t count) {
     const span *before = n > 0 && s[-1].memory == s->memory ? &s[-1] : NULL;
     const span *other = before != NULL ? furthest[!s->is_written] : NULL;
     const span *same = before != NULL ? furthest[s->is_written] : NULL;
-    if (other != NULL && s->begin < rlo__min(other->end, s->end)) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "item %d %s bytes %lld to %lld of memory %d, and item %d %s bytes %lld to "
-                      "%lld of it",
-                      (int)other->number, other->is_written ? "writes" : "reads",
-                      (long long)other->begin, (long long)other->end, (int)s->memory,
-                      (int)s->number, s->is_written ? "writes" : "reads", (long long)s->begin,
-                      (long long)s->end);
-    }
-    if (before != NULL && s->is_written && before->is_written && s->begin == before->begin &&
-        s->begin < s->end && s->item->problem == before->item->problem) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "items %d and %d write the same bytes of memory %d, from %lld on",
-                      (int)before->number, (int)s->number, (int)s->memory, (long long)s->begin);
-    }
+    RLO_FAIL_IF(
+        other != NULL && s->begin < rlo__min(other->end, s->end), RLO_INVALID_ARGUMENT,
+        "item %d %s bytes %lld to %lld of memory %d, and item %d %s bytes %lld to %lld of it",
+        (int)other->number, other->is_written ? "writes" : "reads", (long long)other->begin,
+        (long long)other->end, (int)s->memory, (int)s->number, s->is_written ? "writes" : "reads",
+        (long long)s->begin, (long long)s->end);
+    RLO_FAIL_IF(
+        before != NULL && s->is_written && before->is_written && s->begin == before->begin &&
+            s->begin < s->end && s->item->problem == before->item->problem,
+        RLO_INVALID_ARGUMENT, "items %d and %d write the same bytes of memory %d, from %lld on",
+        (int)before->number, (int)s->number, (int)s->memory, (long long)s->begin);
     furthest[!s->is_written] = other;
     furthest[s->is_written] = same == NULL || s->end > same->end ? s : same;
   }
@@ -119,10 +109,8 @@ static rlo_status check_spans(const span *spans, size_t count) {
 
 rlo_status rlo__batch_order(const rlo_batch_item *items, int32_t count, int32_t num_memories,
                             const rlo_batch_item ***out_order) {
-  if (count < 0 || num_memories < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a batch of %d items in %d memories", (int)count,
-                    (int)num_memories);
-  }
+  RLO_FAIL_IF(count < 0 || num_memories < 0, RLO_INVALID_ARGUMENT,
+              "a batch of %d items in %d memories", (int)count, (int)num_memories);
   RLO_REQUIRE_LIST(items, count);
   const size_t all = (size_t)count;
   span *spans = rlo__alloc_array(2 * all, sizeof *spans);

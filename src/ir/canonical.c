@@ -135,9 +135,8 @@ static rlo_status resolve_term(const rlo_problem *problem, int32_t number, rlo_p
   if (!rlo__form_quotient(trial, &trial->terms[number].form, divisor, &linear)) {
     return RLO_OK;
   }
-  if (!rlo__rewrite_replace_term(trial, number, &linear)) {
-    return RLO_FAIL(RLO_OVERFLOW, "a split position exceeds 64 bits");
-  }
+  RLO_FAIL_IF(!rlo__rewrite_replace_term(trial, number, &linear), RLO_OVERFLOW,
+              "a split position exceeds 64 bits");
   *out_is_linear = true;
   return RLO_OK;
 }
@@ -150,9 +149,7 @@ static rlo_status resolve_terms(canonicalizer *c) {
     note(c, "drop terms that nothing uses");
   }
   rlo_problem *trial = rlo__alloc_unset(sizeof *trial);
-  if (trial == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(trial);
   rlo_status status = RLO_OK;
   for (int32_t t = 0; status == RLO_OK && t < c->problem->num_terms;) {
     bool is_linear;
@@ -178,14 +175,12 @@ static rlo_status resolve_terms(canonicalizer *c) {
 static rlo_status flip_axes(canonicalizer *c) {
   for (int32_t a = 0; a < c->problem->num_axes; ++a) {
     int64_t stride = c->problem->dst.axis[a];
-    if (c->problem->extents[a] > 1 && stride == 0 && c->problem->update == RLO_UPDATE_STORE) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "axis %d writes %lld points to one cell", a,
-                      (long long)c->problem->extents[a]);
-    }
+    RLO_FAIL_IF(c->problem->extents[a] > 1 && stride == 0 && c->problem->update == RLO_UPDATE_STORE,
+                RLO_INVALID_ARGUMENT, "axis %d writes %lld points to one cell", a,
+                (long long)c->problem->extents[a]);
     if (stride < 0) {
-      if (!rlo__rewrite_flip(c->problem, a)) {
-        return RLO_FAIL(RLO_OVERFLOW, "a reversed axis exceeds 64 bits");
-      }
+      RLO_FAIL_IF(!rlo__rewrite_flip(c->problem, a), RLO_OVERFLOW,
+                  "a reversed axis exceeds 64 bits");
       note(c, "count axis %d backwards", a);
     }
   }
@@ -344,10 +339,8 @@ static void clear_unused_fill(rlo_problem *problem) {
  */
 static rlo_status check_and_make(canonicalizer *c) {
   RLO_TRY(rlo__problem_validate(c->problem));
-  if (c->max_unit_bits < 0 || c->max_unit_bits > RLO_MAX_UNIT_BITS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "max_unit_bits=%d; the limits are 0 and %d",
-                    c->max_unit_bits, RLO_MAX_UNIT_BITS);
-  }
+  RLO_FAIL_IF(c->max_unit_bits < 0 || c->max_unit_bits > RLO_MAX_UNIT_BITS, RLO_INVALID_ARGUMENT,
+              "max_unit_bits=%d; the limits are 0 and %d", c->max_unit_bits, RLO_MAX_UNIT_BITS);
   RLO_TRY(make_canonical(c));
   clear_unused_fill(c->problem);
   return RLO_OK;
@@ -362,9 +355,7 @@ rlo_status rlo_problem_canonicalize(rlo_problem *problem, int32_t max_unit_bits,
                                     rlo_problem_trace_fn trace, void *payload) {
   RLO_REQUIRE(problem);
   rlo_problem *work = rlo__alloc_unset(sizeof *work);
-  if (work == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(work);
   rlo__problem_copy(problem, work);
   canonicalizer c = {work, max_unit_bits, trace, payload, false};
   rlo_status status = check_and_make(&c);

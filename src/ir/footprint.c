@@ -299,9 +299,7 @@ rlo_status rlo__problem_footprint(const rlo_problem *problem, rlo__problem_side 
                                           : bits_overflow();
   }
   rlo_problem *narrowed = rlo__alloc(sizeof *narrowed);
-  if (narrowed == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(narrowed);
   bool is_exact;
   rlo_status status = rlo__problem_narrow(problem, side, form, narrowed, &is_exact);
   if (status == RLO_OK && rlo_problem_is_empty(narrowed)) {

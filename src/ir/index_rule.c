@@ -32,9 +32,8 @@ rlo_status rlo__guard_list_add(rlo__guard_list *list, const rlo_problem *problem
     list->never_holds = list->never_holds || reach == RLO__HOLDS_NOWHERE;
     return RLO_OK;
   }
-  if (list->count == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the chain needs more than %d guards", RLO_MAX_GUARDS);
-  }
+  RLO_FAIL_IF(list->count == RLO_MAX_GUARDS, RLO_UNSUPPORTED, "the chain needs more than %d guards",
+              RLO_MAX_GUARDS);
   list->guards[list->count++] = (rlo_guard){.form = *form, .limit = limit};
   return RLO_OK;
 }
@@ -166,9 +165,7 @@ static rlo_status reshape(const rlo__index_step *step, rlo_problem *problem, con
 rlo_status rlo__index_step_back(const rlo__index_step *step, rlo_problem *problem, rlo_form *index,
                                 rlo__guard_list *guards) {
   rlo_form *out = rlo__alloc_array(RLO_MAX_RANK, sizeof *out);
-  if (out == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(out);
   rlo_status status = RLO_OK;
   if (step->is_reshape) {
     status = reshape(step, problem, index, out);

@@ -38,12 +38,8 @@ rlo_status rlo__lower_quotient(rlo_problem *problem, const rlo_form *form, int64
           !rlo__form_equal(&problem->terms[t].form, &term.form))) {
     ++t;
   }
-  if (t == RLO_MAX_TERMS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the tiles of source and destination need more than %d "
-                    "quotients",
-                    RLO_MAX_TERMS);
-  }
+  RLO_FAIL_IF(t == RLO_MAX_TERMS, RLO_UNSUPPORTED,
+              "the tiles of source and destination need more than %d quotients", RLO_MAX_TERMS);
   if (t == problem->num_terms) {
     problem->terms[problem->num_terms++] = term;
   }
@@ -117,8 +113,8 @@ static rlo_status check_distinct(const rlo_problem *problem) {
     --i;
   }
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "a strided destination must have a slot for each element: "
-                  "stride %lld is not wider than what the narrower strides span",
+                  "a strided destination must have a slot for each element: stride %lld is not "
+                  "wider than what the narrower strides span",
                   (long long)list[i].stride);
 }
 
@@ -165,9 +161,7 @@ rlo_status rlo__lower_destination(const rlo_shape *shape, const rlo_address_map 
   problem->written_bytes = has_fill ? extent.physical_bytes : extent.bytes;
 
   rlo_form *forms = rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
-  if (forms == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(forms);
   rlo_status status = place_cells(address, problem, forms);
   if (status == RLO_OK && !rlo_problem_is_empty(problem)) {
     status = address->is_dense ? invert_dense(address, has_fill, problem, forms)
@@ -199,9 +193,7 @@ static rlo_status place(const rlo_address_map *address, rlo_problem *problem, rl
 rlo_status rlo__lower_position(const rlo_address_map *address, const rlo_form *index,
                                rlo_problem *problem, rlo_form *out_position) {
   rlo_form *forms = rlo__alloc_array((size_t)address->num_vars + 1, sizeof *forms);
-  if (forms == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(forms);
   memcpy(forms, index, (size_t)address->rank * sizeof *forms);
   rlo_status status = place(address, problem, forms, out_position);
   rlo__free(forms);
@@ -221,10 +213,8 @@ rlo_status rlo__lower_source(const rlo_shape *shape, const rlo_address_map *addr
 }
 
 static rlo_status new_third(rlo_problem *problem, const rlo_term *term) {
-  if (problem->num_terms == RLO_MAX_TERMS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the loads and the tiles need more than %d terms",
-                    RLO_MAX_TERMS);
-  }
+  RLO_FAIL_IF(problem->num_terms == RLO_MAX_TERMS, RLO_UNSUPPORTED,
+              "the loads and the tiles need more than %d terms", RLO_MAX_TERMS);
   problem->terms[problem->num_terms++] = *term;
   return RLO_OK;
 }

@@ -41,21 +41,19 @@ static uint64_t summed_axes(const rlo_problem *problem) {
 /* The order of a sum follows from the canonical form of its reduction axes,
  * which must be that of the whole. */
 static rlo_status check_order(const rlo_problem *problem, uint64_t cut) {
-  if (problem->update == RLO_UPDATE_COMBINE && problem->arithmetic.is_sequential) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a sequential problem is not cut: its points are combined "
-                    "in the order of the whole box");
-  }
+  RLO_FAIL_IF(
+      problem->update == RLO_UPDATE_COMBINE && problem->arithmetic.is_sequential, RLO_UNSUPPORTED,
+      "a sequential problem is not cut: its points are combined in the order of the whole box");
   uint64_t summed = summed_axes(problem);
   uint64_t wrong = summed == 0 ? 0 : summed & add_tied_axes(problem, cut);
   if (wrong != 0) {
     int32_t a = __builtin_ctzll(wrong);
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    (cut >> a & 1) != 0 ? "axis %d is summed; a cut would change the order of "
-                                          "the sum"
-                                        : "axis %d is summed, and a guard or a quotient ties "
-                                          "it to an axis that is cut",
-                    a);
+    return RLO_FAIL(
+        RLO_UNSUPPORTED,
+        (cut >> a & 1) != 0
+            ? "axis %d is summed; a cut would change the order of the sum"
+            : "axis %d is summed, and a guard or a quotient ties it to an axis that is cut",
+        a);
   }
   return RLO_OK;
 }
@@ -176,10 +174,9 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem, const int64_t *
   uint64_t cut = 0;
   bool is_empty = false;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (begins[a] < 0 || ends[a] < begins[a] || ends[a] > problem->extents[a]) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE, "axis %d is cut to [%lld, %lld); it is [0, %lld)", a,
-                      (long long)begins[a], (long long)ends[a], (long long)problem->extents[a]);
-    }
+    RLO_FAIL_IF(begins[a] < 0 || ends[a] < begins[a] || ends[a] > problem->extents[a],
+                RLO_OUT_OF_RANGE, "axis %d is cut to [%lld, %lld); it is [0, %lld)", a,
+                (long long)begins[a], (long long)ends[a], (long long)problem->extents[a]);
     cut |= (uint64_t)(ends[a] - begins[a] < problem->extents[a]) << a;
     is_empty = is_empty || ends[a] == begins[a];
   }
@@ -230,10 +227,8 @@ rlo_status rlo__problem_fix_quotient(rlo_problem *problem, int32_t term, int64_t
 rlo_status rlo__problem_restrict(const rlo_problem *problem, int32_t axis, int64_t begin,
                                  int64_t end, rlo_problem *out) {
   RLO_TRY(rlo__problem_validate(problem));
-  if (axis < 0 || axis >= problem->num_axes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "axis %d of a problem of %d axes", axis,
-                    problem->num_axes);
-  }
+  RLO_FAIL_IF(axis < 0 || axis >= problem->num_axes, RLO_INVALID_ARGUMENT,
+              "axis %d of a problem of %d axes", axis, problem->num_axes);
   int64_t begins[RLO_MAX_AXES] = {0};
   int64_t ends[RLO_MAX_AXES];
   memcpy(ends, problem->extents, sizeof ends);

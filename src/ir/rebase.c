@@ -33,10 +33,10 @@ typedef struct packing {
 } packing;
 
 static rlo_status not_linear(const packing *p) {
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "the %s is not linear in packed memory of a lattice of %d "
-                  "dims; in that of its hull it is",
-                  p->side == RLO__SIDE_SOURCE ? "source" : "destination", p->lattice->num_dims);
+  return RLO_FAIL(
+      RLO_UNSUPPORTED,
+      "the %s is not linear in packed memory of a lattice of %d dims; in that of its hull it is",
+      p->side == RLO__SIDE_SOURCE ? "source" : "destination", p->lattice->num_dims);
 }
 
 /* Adds one dim of the lattice, or the run: its digit of a position steps along
@@ -188,8 +188,8 @@ static rlo_status pack(packing *p) {
   }
   return keeps_order(p) ? RLO_OK
                         : RLO_FAIL(RLO_UNSUPPORTED,
-                                   "packed memory of a lattice of %d dims might change "
-                                   "the order of a sum; that of its hull does not",
+                                   "packed memory of a lattice of %d dims might change the order "
+                                   "of a sum; that of its hull does not",
                                    p->lattice->num_dims);
 }
 
@@ -206,9 +206,7 @@ static rlo_status make_form(const rlo_problem *problem, rlo__problem_side side,
     return RLO_OK;
   }
   p->scratch = rlo__alloc(sizeof *p->scratch);
-  if (p->scratch == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(p->scratch);
   rlo_status status = pack(p);
   rlo__free(p->scratch);
   return status;

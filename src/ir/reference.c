@@ -92,10 +92,10 @@ static void copy_unit(const uint8_t *src, int64_t src_unit, uint8_t *dst, int64_
 
 static rlo_status check_unit(const char *side, int64_t unit, int64_t bits, int64_t memory_bytes) {
   int64_t end;
-  if (unit < 0 || !rlo__mul_add(bits, unit, bits, &end) || rlo__ceil_div(end, 8) > memory_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s position %lld of %lld bits lies outside its %lld bytes",
-                    side, (long long)unit, (long long)bits, (long long)memory_bytes);
-  }
+  RLO_FAIL_IF(
+      unit < 0 || !rlo__mul_add(bits, unit, bits, &end) || rlo__ceil_div(end, 8) > memory_bytes,
+      RLO_OUT_OF_RANGE, "%s position %lld of %lld bits lies outside its %lld bytes", side,
+      (long long)unit, (long long)bits, (long long)memory_bytes);
   return RLO_OK;
 }
 
@@ -247,9 +247,7 @@ static rlo_status run_combining(point *p, const uint8_t *src, uint8_t *dst) {
 static rlo_status run_canonical(const rlo_problem *problem, const uint8_t *src,
                                 const uint8_t *indices, uint8_t *dst) {
   rlo_problem *canonical = rlo__alloc(sizeof *canonical);
-  if (canonical == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(canonical);
   *canonical = *problem;
   /* The caller may round otherwise, or flush denormals. */
   fenv_t mode;
@@ -269,16 +267,11 @@ static rlo_status run_canonical(const rlo_problem *problem, const uint8_t *src,
 }
 
 rlo_status rlo_problem_run_host(const rlo_problem *problem, const void *src, void *dst) {
-  if (rlo_problem_loads(problem) && rlo__problem_operand_term(problem) >= 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a step of the problem takes an operand; "
-                    "rlo_problem_run_host_indexed takes it");
-  }
-  if (rlo_problem_loads(problem)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the problem loads indices; rlo_problem_run_host_indexed "
-                    "takes them");
-  }
+  RLO_FAIL_IF(rlo_problem_loads(problem) && rlo__problem_operand_term(problem) >= 0,
+              RLO_INVALID_ARGUMENT,
+              "a step of the problem takes an operand; rlo_problem_run_host_indexed takes it");
+  RLO_FAIL_IF(rlo_problem_loads(problem), RLO_INVALID_ARGUMENT,
+              "the problem loads indices; rlo_problem_run_host_indexed takes them");
   return rlo_problem_run_host_indexed(problem, src, NULL, dst);
 }
 
@@ -286,10 +279,8 @@ static rlo_status check_indices(const rlo_problem *problem, const void *indices)
   if (!rlo_problem_loads(problem)) {
     return RLO_OK;
   }
-  if (problem->index_bits != 32 && problem->index_bits != 64) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "indices of %d bits; they have 32 or 64",
-                    problem->index_bits);
-  }
+  RLO_FAIL_IF(problem->index_bits != 32 && problem->index_bits != 64, RLO_INVALID_ARGUMENT,
+              "indices of %d bits; they have 32 or 64", problem->index_bits);
   RLO_REQUIRE_LIST(indices, problem->index_bytes);
   return RLO_OK;
 }

@@ -11,9 +11,7 @@
 rlo_status rlo__rewrite_add_axis(rlo_problem *problem, const char *what, const char *of,
                                  int64_t extent, int32_t *out_axis) {
   const int32_t axis = problem->num_axes;
-  if (axis == RLO_MAX_AXES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s more than %d %s", what, RLO_MAX_AXES, of);
-  }
+  RLO_FAIL_IF(axis == RLO_MAX_AXES, RLO_UNSUPPORTED, "%s more than %d %s", what, RLO_MAX_AXES, of);
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo__problem_form(problem, n)->axis[axis] = 0;
   }
@@ -24,9 +22,8 @@ rlo_status rlo__rewrite_add_axis(rlo_problem *problem, const char *what, const c
 
 rlo_status rlo__rewrite_add_guard(rlo_problem *problem, const char *what, rlo_guard_kind kind,
                                   const rlo_form *form, int64_t limit) {
-  if (problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s needs more than %d guards", what, RLO_MAX_GUARDS);
-  }
+  RLO_FAIL_IF(problem->num_guards == RLO_MAX_GUARDS, RLO_UNSUPPORTED,
+              "%s needs more than %d guards", what, RLO_MAX_GUARDS);
   problem->guards[problem->num_guards++] = (rlo_guard){.kind = kind, .form = *form, .limit = limit};
   return RLO_OK;
 }
@@ -48,10 +45,9 @@ rlo_status rlo__rewrite_split(rlo_problem *problem, int32_t axis, int64_t radix)
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);
     form->axis[low] = form->axis[axis];
-    if (!rlo__mul(form->axis[axis], radix, &form->axis[axis])) {
-      return RLO_FAIL(RLO_OVERFLOW, "an axis of stride %lld split at %lld exceeds 64 bits",
-                      (long long)form->axis[low], (long long)radix);
-    }
+    RLO_FAIL_IF(!rlo__mul(form->axis[axis], radix, &form->axis[axis]), RLO_OVERFLOW,
+                "an axis of stride %lld split at %lld exceeds 64 bits", (long long)form->axis[low],
+                (long long)radix);
   }
   rlo_form overhang = {0};
   overhang.axis[axis] = radix;

@@ -59,9 +59,7 @@ static void sort_rows(const rlo__segment_ids *ids, const void *plain, void *orde
 
 rlo_status rlo__segment_ids_order(const rlo__segment_ids *ids, const void *memory, void *order) {
   void *plain = rlo__alloc_array((size_t)ids->problem.dst_bytes + 1, 1);
-  if (plain == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(plain);
   rlo_status status = rlo_problem_run_host(&ids->problem, memory, plain);
   if (status == RLO_OK) {
     sort_rows(ids, plain, order);

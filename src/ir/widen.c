@@ -131,9 +131,8 @@ rlo_status rlo__narrow(rlo_problem *problem, int32_t bits) {
   int32_t part;
   int64_t parts = problem->unit_bits / bits;
   RLO_TRY(rlo__rewrite_add_axis(problem, "parts of units need", "axes", parts, &part));
-  if (!rlo__form_scale(&problem->src, parts) || !rlo__form_scale(&problem->dst, parts)) {
-    return RLO_FAIL(RLO_OVERFLOW, "a position, counted in parts of %d bits, exceeds 64 bits", bits);
-  }
+  RLO_FAIL_IF(!rlo__form_scale(&problem->src, parts) || !rlo__form_scale(&problem->dst, parts),
+              RLO_OVERFLOW, "a position, counted in parts of %d bits, exceeds 64 bits", bits);
   problem->src.axis[part] = problem->dst.axis[part] = 1;
   cut_fill(problem, bits);
   problem->unit_bits = bits;

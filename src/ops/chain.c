@@ -8,10 +8,8 @@
 #include "base/status.h"
 
 static rlo_status check_rank(int32_t rank) {
-  if (rank < 0 || rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the result would have rank %d; the limit is %d", rank,
-                    RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(rank < 0 || rank > RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "the result would have rank %d; the limit is %d", rank, RLO_MAX_RANK);
   return RLO_OK;
 }
 
@@ -25,17 +23,12 @@ rlo_status rlo__ops_shape_like(const rlo_shape *src, const int64_t *dims, int32_
 
 rlo_status rlo__ops_check_result(const char *prefix, const char *name, const rlo_shape *result,
                                  const rlo_shape *dst) {
-  if (dst->rank != result->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s%s has rank %d, the destination rank %d", prefix, name,
-                    result->rank, dst->rank);
-  }
+  RLO_FAIL_IF(dst->rank != result->rank, RLO_INVALID_ARGUMENT,
+              "%s%s has rank %d, the destination rank %d", prefix, name, result->rank, dst->rank);
   for (int32_t k = 0; k < dst->rank; ++k) {
-    if (dst->dims[k] != result->dims[k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%sdimension %d of %s is %lld, of the destination %lld; "
-                      "they must be equal",
-                      prefix, k, name, (long long)result->dims[k], (long long)dst->dims[k]);
-    }
+    RLO_FAIL_IF(dst->dims[k] != result->dims[k], RLO_INVALID_ARGUMENT,
+                "%sdimension %d of %s is %lld, of the destination %lld; they must be equal", prefix,
+                k, name, (long long)result->dims[k], (long long)dst->dims[k]);
   }
   return RLO_OK;
 }
@@ -66,9 +59,7 @@ static rlo_status reserve_step(rlo__chain_part *part) {
   int32_t capacity = part->capacity == 0 ? 4 : 2 * part->capacity;
   rlo__index_step *steps =
       rlo__alloc_resize(part->steps, (size_t)part->capacity, (size_t)capacity, sizeof *steps);
-  if (steps == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(steps);
   part->steps = steps;
   part->capacity = capacity;
   return RLO_OK;
@@ -118,9 +109,7 @@ static rlo_status copy_part(const rlo__chain_part *part, int32_t first_operand, 
                             rlo__chain_part *out) {
   out->operand = first_operand + part->operand;
   out->steps = rlo__alloc_array((size_t)part->num_steps + 1, sizeof *out->steps);
-  if (out->steps == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(out->steps);
   out->capacity = part->num_steps + 1;
   out->num_steps = part->num_steps;
   for (int32_t s = 0; s < part->num_steps; ++s) {
@@ -135,15 +124,11 @@ static rlo_status copy_part(const rlo__chain_part *part, int32_t first_operand, 
  * `first_operand` on. */
 static rlo_status copy_parts(rlo_chain *chain, const rlo_chain *other, int32_t first_operand) {
   int32_t num_parts = chain->num_parts + other->num_parts;
-  if (num_parts > RLO_CHAIN_MAX_PARTS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the chain would have %d parts; the limit is %d", num_parts,
-                    RLO_CHAIN_MAX_PARTS);
-  }
+  RLO_FAIL_IF(num_parts > RLO_CHAIN_MAX_PARTS, RLO_UNSUPPORTED,
+              "the chain would have %d parts; the limit is %d", num_parts, RLO_CHAIN_MAX_PARTS);
   rlo__chain_part *parts =
       rlo__alloc_resize(chain->parts, (size_t)chain->num_parts, (size_t)num_parts, sizeof *parts);
-  if (parts == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(parts);
   chain->parts = parts;
   for (int32_t p = 0; p < other->num_parts; ++p) {
     RLO_TRY(copy_part(&other->parts[p], first_operand, chain->next_id, &parts[chain->num_parts]));
@@ -158,9 +143,7 @@ static rlo_status take_parts(rlo_chain *chain, const rlo_chain *other) {
   int32_t num_operands = chain->num_operands + other->num_operands;
   rlo_shape *operands = rlo__alloc_resize(chain->operands, (size_t)chain->num_operands,
                                           (size_t)num_operands, sizeof *operands);
-  if (operands == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(operands);
   chain->operands = operands;
   memcpy(operands + chain->num_operands, other->operands,
          (size_t)other->num_operands * sizeof *operands);
@@ -193,9 +176,7 @@ rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {
   RLO_TRY(rlo_shape_validate(operand));
   rlo_status status = RLO_OUT_OF_MEMORY;
   rlo_chain *chain = rlo__alloc(sizeof *chain);
-  if (chain == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(chain);
   chain->operands = rlo__alloc_array(1, sizeof *chain->operands);
   chain->parts = rlo__alloc_array(1, sizeof *chain->parts);
   if (chain->operands == NULL || chain->parts == NULL) {
@@ -217,9 +198,7 @@ rlo_status rlo_chain_clone(const rlo_chain *chain, rlo_chain **out_chain) {
   *out_chain = NULL;
   RLO_REQUIRE(chain);
   rlo_chain *copy = rlo__alloc(sizeof *copy);
-  if (copy == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(copy);
   copy->shape = chain->shape;
   rlo_status status = take_parts(copy, chain);
   if (status != RLO_OK) {

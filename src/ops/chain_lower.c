@@ -50,12 +50,10 @@ static rlo_status check_fills(const rlo_chain *chain, const rlo_shape *dst,
   }
   for (int32_t p = 0; p < chain->num_parts; ++p) {
     for (int32_t s = 0; s < chain->parts[p].num_steps; ++s) {
-      if (chain->parts[p].steps[s].out_of_bounds == RLO__OOB_FILL) {
-        return RLO_FAIL(RLO_UNSUPPORTED,
-                        "the chain pads; its fill is neither scaled nor added "
-                        "nor converted to the destination's %s",
-                        rlo_dtype_name(dst->dtype));
-      }
+      RLO_FAIL_IF(chain->parts[p].steps[s].out_of_bounds == RLO__OOB_FILL, RLO_UNSUPPORTED,
+                  "the chain pads; its fill is neither scaled nor added nor converted to the "
+                  "destination's %s",
+                  rlo_dtype_name(dst->dtype));
     }
   }
   return RLO_OK;
@@ -153,17 +151,13 @@ static rlo_status flatten_operand(lowering *l, rlo_shape *operand) {
 static rlo_status load_index(lowering *l) {
   const rlo__index_step *step = &l->step;
   const rlo_shape *indices = &l->chain->operands[step->gather_operand];
-  if (l->index_operand >= 0 && l->index_operand != step->gather_operand) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the chain gathers with operand %d and with operand %d; "
-                    "one movement loads from one array of indices",
-                    l->index_operand, step->gather_operand);
-  }
+  RLO_FAIL_IF(l->index_operand >= 0 && l->index_operand != step->gather_operand, RLO_UNSUPPORTED,
+              "the chain gathers with operand %d and with operand %d; one movement loads from one "
+              "array of indices",
+              l->index_operand, step->gather_operand);
   l->index_operand = step->gather_operand;
   rlo_form *index = rlo__alloc_array((size_t)indices->rank + 1, sizeof *index);
-  if (index == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(index);
   for (int32_t k = 0; k < indices->rank; ++k) {
     int32_t at = k < step->batch_dims ? k : step->gather_dim + k - step->batch_dims;
     index[k] = l->index[at];
@@ -208,9 +202,7 @@ static rlo_status put_group(const lowering *l, const group *g, rlo_problem *prob
 /* Writes the fill to every cell that the guards let through. */
 static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   rlo_problem *problem = rlo__alloc(sizeof *problem);
-  if (problem == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(problem);
   static const rlo_form zero;
   *problem = l->problem;
   /* A sum that is out of bounds is one fill, not one for each of its points. */

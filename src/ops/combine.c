@@ -29,12 +29,9 @@ rlo_status rlo__ops_read_options(const rlo_combine_options *options,
 static rlo_status list_steps(const rlo_combine_options *options, rlo_arithmetic *arithmetic) {
   int32_t limit = RLO_MAX_ELEMENT_STEPS - !rlo__factor_equal(options->alpha, 1.0) -
                   !rlo__factor_equal(options->beta, 0.0);
-  if (options->num_steps < 0 || options->num_steps > limit) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%d element-wise steps beside alpha and beta; the limit is "
-                    "%d",
-                    options->num_steps, limit);
-  }
+  RLO_FAIL_IF(options->num_steps < 0 || options->num_steps > limit, RLO_INVALID_ARGUMENT,
+              "%d element-wise steps beside alpha and beta; the limit is %d", options->num_steps,
+              limit);
   rlo__arithmetic_append(arithmetic, RLO_ELEMENT_SCALE, options->alpha);
   for (int32_t s = 0; s < options->num_steps; ++s) {
     arithmetic->steps[arithmetic->num_steps++] = options->steps[s];
@@ -47,18 +44,13 @@ static rlo_status list_steps(const rlo_combine_options *options, rlo_arithmetic 
 static rlo_status place_blocks(const rlo_shape *dst, const rlo_shape *operand,
                                const rlo_form *index, rlo_problem *problem, rlo_form *out_place,
                                int64_t *out_count) {
-  if (operand->rank != dst->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "operands of rank %d for a destination of rank %d",
-                    operand->rank, dst->rank);
-  }
+  RLO_FAIL_IF(operand->rank != dst->rank, RLO_INVALID_ARGUMENT,
+              "operands of rank %d for a destination of rank %d", operand->rank, dst->rank);
   for (int32_t k = dst->rank - 1; k >= 0; --k) {
     const int64_t size = operand->dims[k];
-    if (size < 1 ? size != dst->dims[k] : dst->dims[k] % size != 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %d has %lld operands, which does not divide the destination's "
-                      "%lld",
-                      k, (long long)size, (long long)dst->dims[k]);
-    }
+    RLO_FAIL_IF(size < 1 ? size != dst->dims[k] : dst->dims[k] % size != 0, RLO_INVALID_ARGUMENT,
+                "dimension %d has %lld operands, which does not divide the destination's %lld", k,
+                (long long)size, (long long)dst->dims[k]);
     rlo_form block = {0};
     if (size > 1 && !rlo_problem_is_empty(problem)) {
       RLO_TRY(rlo__lower_quotient(problem, &index[k], dst->dims[k] / size, &block));
@@ -117,30 +109,25 @@ rlo_status rlo__ops_combine(const rlo_shape *src, const rlo_shape *dst,
                                          .dst_unit_bits = (int32_t)to.element_bits};
   RLO_TRY(list_steps(options, &problem->arithmetic));
   RLO_TRY(lower_operand(dst, options, index, problem));
-  if (rlo_problem_reads_cells(problem) &&
-      !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read exceed 64 bits");
-  }
+  RLO_FAIL_IF(rlo_problem_reads_cells(problem) &&
+                  !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes),
+              RLO_OVERFLOW, "the bytes to be read exceed 64 bits");
   return rlo__arithmetic_validate(problem);
 }
 
 rlo_status rlo__ops_check_addable(const char *operation, rlo_dtype dtype) {
-  if (!rlo__arithmetic_is_addable(dtype)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s: values of type %s are not added up", operation,
-                    rlo_dtype_name(dtype));
-  }
+  RLO_FAIL_IF(!rlo__arithmetic_is_addable(dtype), RLO_UNSUPPORTED,
+              "%s: values of type %s are not added up", operation, rlo_dtype_name(dtype));
   return RLO_OK;
 }
 
 rlo_status rlo__ops_check_exact(const char *operation, const rlo_chain *chain) {
   for (int32_t p = 0; p < chain->num_parts; ++p) {
     rlo_dtype from = chain->operands[chain->parts[p].operand].dtype;
-    if (!rlo_dtype_can_upcast(from, chain->shape.dtype)) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "%s: the chain has converted %s to %s, which rounds; "
-                      "a chain rounds once, at its end",
-                      operation, rlo_dtype_name(from), rlo_dtype_name(chain->shape.dtype));
-    }
+    RLO_FAIL_IF(
+        !rlo_dtype_can_upcast(from, chain->shape.dtype), RLO_UNSUPPORTED,
+        "%s: the chain has converted %s to %s, which rounds; a chain rounds once, at its end",
+        operation, rlo_dtype_name(from), rlo_dtype_name(chain->shape.dtype));
   }
   return RLO_OK;
 }

@@ -13,18 +13,12 @@ rlo_status rlo_chain_convert(rlo_chain *chain, rlo_dtype dtype) {
   RLO_REQUIRE(chain);
   const rlo_shape *src = &chain->shape;
   const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  if (info == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "convert: %d is not an element type", (int)dtype);
-  }
+  RLO_FAIL_IF(info == NULL, RLO_INVALID_ARGUMENT, "convert: %d is not an element type", (int)dtype);
   if (dtype == src->dtype) {
     return RLO_OK;
   }
-  if (info->format.is_unsigned) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "convert: no other type is converted to %s, which has no "
-                    "zero",
-                    info->name);
-  }
+  RLO_FAIL_IF(info->format.is_unsigned, RLO_UNSUPPORTED,
+              "convert: no other type is converted to %s, which has no zero", info->name);
   rlo_shape result;
   RLO_TRY(rlo_shape_make(dtype, src->dims, src->rank, &result));
   RLO_TRY(rlo__ops_check_exact("convert", chain));
@@ -41,16 +35,12 @@ rlo_status rlo_chain_convert(rlo_chain *chain, rlo_dtype dtype) {
 /* The points of a sum come from one operand, without a fill. */
 static rlo_status check_chain(const rlo_chain *chain) {
   RLO_TRY(rlo__ops_check_exact("sum", chain));
-  if (chain->num_parts > 1) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "sum: the chain has %d parts; it sums one operand, and no "
-                    "mirrored edges",
-                    chain->num_parts);
-  }
+  RLO_FAIL_IF(chain->num_parts > 1, RLO_UNSUPPORTED,
+              "sum: the chain has %d parts; it sums one operand, and no mirrored edges",
+              chain->num_parts);
   for (int32_t s = 0; s < chain->parts[0].num_steps; ++s) {
-    if (chain->parts[0].steps[s].out_of_bounds == RLO__OOB_FILL) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "sum: the chain pads; a fill has no part in a sum");
-    }
+    RLO_FAIL_IF(chain->parts[0].steps[s].out_of_bounds == RLO__OOB_FILL, RLO_UNSUPPORTED,
+                "sum: the chain pads; a fill has no part in a sum");
   }
   return RLO_OK;
 }
@@ -107,9 +97,7 @@ rlo_status rlo_add_n_lower(const rlo_shape *const *srcs, int32_t count, const rl
   *out_list = NULL;
   RLO_REQUIRE(srcs, dst);
   RLO_REQUIRE_EACH(srcs, count);
-  if (count < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "add_n: %d arrays; at least 1 is needed", count);
-  }
+  RLO_FAIL_IF(count < 1, RLO_INVALID_ARGUMENT, "add_n: %d arrays; at least 1 is needed", count);
   if (count > 1) {
     RLO_TRY(rlo__ops_check_addable("add_n", dst->dtype));
   }

@@ -21,23 +21,19 @@ const char *rlo__ops_array_text(const char *name, int32_t number, rlo__array_tex
 static rlo_status check_next(const rlo_shape *first, const rlo_shape *next, int32_t number,
                              int32_t dim, const char *name) {
   rlo__array_text texts[2];
-  if (next->dtype != first->dtype || next->rank != first->rank ||
-      next->layout.element_size_bits != first->layout.element_size_bits) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "concatenate: %s is of %s and rank %d, %s of %s and rank "
-                    "%d; they and the element size must be equal",
-                    rlo__ops_array_text(name, number, &texts[0]), rlo_dtype_name(next->dtype),
-                    next->rank, rlo__ops_array_text(name, 0, &texts[1]),
-                    rlo_dtype_name(first->dtype), first->rank);
-  }
+  RLO_FAIL_IF(next->dtype != first->dtype || next->rank != first->rank ||
+                  next->layout.element_size_bits != first->layout.element_size_bits,
+              RLO_INVALID_ARGUMENT,
+              "concatenate: %s is of %s and rank %d, %s of %s and rank %d; they and the element "
+              "size must be equal",
+              rlo__ops_array_text(name, number, &texts[0]), rlo_dtype_name(next->dtype), next->rank,
+              rlo__ops_array_text(name, 0, &texts[1]), rlo_dtype_name(first->dtype), first->rank);
   for (int32_t k = 0; k < first->rank; ++k) {
-    if (k != dim && next->dims[k] != first->dims[k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "concatenate: dimension %d of %s is %lld, of %s it is "
-                      "%lld; only dimension %d may differ",
-                      k, rlo__ops_array_text(name, number, &texts[0]), (long long)next->dims[k],
-                      rlo__ops_array_text(name, 0, &texts[1]), (long long)first->dims[k], dim);
-    }
+    RLO_FAIL_IF(
+        k != dim && next->dims[k] != first->dims[k], RLO_INVALID_ARGUMENT,
+        "concatenate: dimension %d of %s is %lld, of %s it is %lld; only dimension %d may differ",
+        k, rlo__ops_array_text(name, number, &texts[0]), (long long)next->dims[k],
+        rlo__ops_array_text(name, 0, &texts[1]), (long long)first->dims[k], dim);
   }
   return RLO_OK;
 }
@@ -57,19 +53,16 @@ static rlo_status append_all(rlo_chain *chain, const rlo_chain *const *others, i
     RLO_TRY(check_next(&chain->shape, next, n + 1, dim, name));
     int64_t size = next->dims[dim];
     RLO_TRY(rlo__chain_add_box(chain, others[n], false, size, box_at(dim, end, size)));
-    if (!rlo__add(end, size, &end)) {
-      return RLO_FAIL(RLO_OVERFLOW, "concatenate: dimension %d exceeds 64 bits at %s", dim,
-                      rlo__ops_array_text(name, n + 1, &text));
-    }
+    RLO_FAIL_IF(!rlo__add(end, size, &end), RLO_OVERFLOW,
+                "concatenate: dimension %d exceeds 64 bits at %s", dim,
+                rlo__ops_array_text(name, n + 1, &text));
   }
   return rlo__chain_set_size(chain, dim, end);
 }
 
 rlo_status rlo__chain_concatenate(rlo_chain *chain, const rlo_chain *const *others, int32_t count,
                                   int32_t dim, const char *name) {
-  if (count < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "concatenate: %d other chains", count);
-  }
+  RLO_FAIL_IF(count < 0, RLO_INVALID_ARGUMENT, "concatenate: %d other chains", count);
   RLO_TRY(rlo__dim_find("concatenate", dim, chain->shape.rank, &dim));
   rlo_chain *trial;
   RLO_TRY(rlo_chain_clone(chain, &trial));
@@ -123,9 +116,7 @@ static rlo_status stack(rlo_chain *chain, const rlo_chain *const *others, int32_
 
 rlo_status rlo__chain_stack(rlo_chain *chain, const rlo_chain *const *others, int32_t count,
                             int32_t dim, const char *name) {
-  if (count < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "stack: %d other chains", count);
-  }
+  RLO_FAIL_IF(count < 0, RLO_INVALID_ARGUMENT, "stack: %d other chains", count);
   RLO_TRY(rlo__dim_find("stack", dim, chain->shape.rank + 1, &dim));
   for (int32_t n = 0; n < count; ++n) {
     RLO_TRY(check_alike(&chain->shape, &others[n]->shape, n + 1, name));
@@ -156,10 +147,9 @@ rlo_status rlo_chain_unstack(rlo_chain *chain, int32_t dim, int64_t index) {
   RLO_TRY(rlo__dim_find("unstack", dim, chain->shape.rank, &dim));
   rlo__index_step step;
   rlo__step_begin(chain, &step);
-  if (index < 0 || index >= step.dims[dim]) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "unstack: index %lld in dimension %d of size %lld",
-                    (long long)index, dim, (long long)step.dims[dim]);
-  }
+  RLO_FAIL_IF(index < 0 || index >= step.dims[dim], RLO_OUT_OF_RANGE,
+              "unstack: index %lld in dimension %d of size %lld", (long long)index, dim,
+              (long long)step.dims[dim]);
   step.result_rank = step.rank - 1;
   for (int32_t k = dim + 1; k < step.rank; ++k) {
     step.rules[k].from = k - 1;

@@ -13,24 +13,18 @@ static int64_t entry(const int64_t *entries, int32_t k) {
 /* low + n + (n - 1) * interior + high. */
 static rlo_status padded_size(int32_t dim, int64_t size, int64_t low, int64_t high,
                               int64_t interior, int64_t *out_size) {
-  if (interior < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "pad: interior[%d]=%lld is negative", dim,
-                    (long long)interior);
-  }
+  RLO_FAIL_IF(interior < 0, RLO_INVALID_ARGUMENT, "pad: interior[%d]=%lld is negative", dim,
+              (long long)interior);
   int64_t sum = size;
-  if (interior == INT64_MAX || (size > 0 && !rlo__mul_add(sum, size - 1, interior, &sum)) ||
-      !rlo__add(sum, low, &sum) || !rlo__add(sum, high, &sum)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "pad: dimension %d of size %lld with low %lld, high %lld "
-                    "and interior %lld exceeds 64 bits",
-                    dim, (long long)size, (long long)low, (long long)high, (long long)interior);
-  }
-  if (sum < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "pad: low %lld and high %lld take %lld more from dimension "
-                    "%d than it has",
-                    (long long)low, (long long)high, (long long)-sum, dim);
-  }
+  RLO_FAIL_IF(
+      interior == INT64_MAX || (size > 0 && !rlo__mul_add(sum, size - 1, interior, &sum)) ||
+          !rlo__add(sum, low, &sum) || !rlo__add(sum, high, &sum),
+      RLO_OVERFLOW,
+      "pad: dimension %d of size %lld with low %lld, high %lld and interior %lld exceeds 64 bits",
+      dim, (long long)size, (long long)low, (long long)high, (long long)interior);
+  RLO_FAIL_IF(sum < 0, RLO_INVALID_ARGUMENT,
+              "pad: low %lld and high %lld take %lld more from dimension %d than it has",
+              (long long)low, (long long)high, (long long)-sum, dim);
   *out_size = sum;
   return RLO_OK;
 }
@@ -57,10 +51,8 @@ rlo_status rlo_chain_pad(rlo_chain *chain, const int64_t *low, const int64_t *hi
     rlo__index_rule *rule = &step.rules[k];
     RLO_TRY(padded_size(k, step.dims[k], entry(low, k), entry(high, k), entry(interior, k),
                         &step.result_dims[k]));
-    if (!rlo__sub(0, entry(low, k), &rule->base)) {
-      return RLO_FAIL(RLO_OVERFLOW, "pad: low[%d]=%lld exceeds 64 bits", k,
-                      (long long)entry(low, k));
-    }
+    RLO_FAIL_IF(!rlo__sub(0, entry(low, k), &rule->base), RLO_OVERFLOW,
+                "pad: low[%d]=%lld exceeds 64 bits", k, (long long)entry(low, k));
     rule->part = RLO__INDEX_EXACT;
     rule->divisor = entry(interior, k) + 1;
     rule->is_bounded = true;
@@ -81,12 +73,9 @@ rlo_status rlo_chain_place(rlo_chain *chain, const int64_t *begin, const int64_t
   for (int32_t k = 0; k < step.rank; ++k) {
     int64_t size = step.dims[k];
     int64_t end;
-    if (begin[k] < 0 || !rlo__add(begin[k], size, &end) || end > dims[k]) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "place: dimension %d, of size %lld, begins at %lld: the "
-                      "result has size %lld",
-                      k, (long long)size, (long long)begin[k], (long long)dims[k]);
-    }
+    RLO_FAIL_IF(begin[k] < 0 || !rlo__add(begin[k], size, &end) || end > dims[k], RLO_OUT_OF_RANGE,
+                "place: dimension %d, of size %lld, begins at %lld: the result has size %lld", k,
+                (long long)size, (long long)begin[k], (long long)dims[k]);
     step.result_dims[k] = dims[k];
     step.rules[k].base = -begin[k];
     step.rules[k].is_bounded = true;
@@ -103,15 +92,11 @@ static rlo_status mirrored_size(int64_t size, int32_t dim, int64_t low, int64_t 
   const int64_t most = mirror == RLO_MIRROR_EDGE && size > 0
                            ? INT64_MAX
                            : rlo__max(size - (mirror == RLO_MIRROR_REFLECT ? 1 : 0), 0);
-  if (low < 0 || low > most || high < 0 || high > most) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "mirror_pad: low %lld and high %lld of dimension %d; the "
-                    "limits are 0 and %lld",
-                    (long long)low, (long long)high, dim, (long long)most);
-  }
-  if (!rlo__add(size, low, out_size) || !rlo__add(*out_size, high, out_size)) {
-    return RLO_FAIL(RLO_OVERFLOW, "mirror_pad: dimension %d exceeds 64 bits", dim);
-  }
+  RLO_FAIL_IF(low < 0 || low > most || high < 0 || high > most, RLO_INVALID_ARGUMENT,
+              "mirror_pad: low %lld and high %lld of dimension %d; the limits are 0 and %lld",
+              (long long)low, (long long)high, dim, (long long)most);
+  RLO_FAIL_IF(!rlo__add(size, low, out_size) || !rlo__add(*out_size, high, out_size), RLO_OVERFLOW,
+              "mirror_pad: dimension %d exceeds 64 bits", dim);
   return RLO_OK;
 }
 
@@ -136,9 +121,8 @@ static rlo_status mirror_dim(rlo_chain *chain, const rlo_chain *before, int32_t 
     before_it = (rlo__index_rule){.from = dim, .coef = 1, .divisor = low, .count = 1};
     after_it =
         (rlo__index_rule){.from = dim, .coef = 1, .divisor = high, .first = size - 1, .count = 1};
-    if (!rlo__mul_add(-low - size, size - 1, high, &after_it.base)) {
-      return RLO_FAIL(RLO_OVERFLOW, "mirror_pad: the edge of dimension %d exceeds 64 bits", dim);
-    }
+    RLO_FAIL_IF(!rlo__mul_add(-low - size, size - 1, high, &after_it.base), RLO_OVERFLOW,
+                "mirror_pad: the edge of dimension %d exceeds 64 bits", dim);
   }
   RLO_TRY(rlo__chain_append_box(chain, 0, size, inside));
   if (low > 0) {
@@ -168,12 +152,11 @@ static rlo_status mirror_all(rlo_chain *chain, const int64_t *low, const int64_t
 rlo_status rlo_chain_mirror_pad(rlo_chain *chain, const int64_t *low, const int64_t *high,
                                 rlo_mirror mirror) {
   RLO_REQUIRE(chain);
-  if (mirror != RLO_MIRROR_REFLECT && mirror != RLO_MIRROR_SYMMETRIC && mirror != RLO_MIRROR_EDGE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "mirror_pad: mirror %d is none of %d (reflect), %d (symmetric) and %d (edge)",
-                    (int)mirror, (int)RLO_MIRROR_REFLECT, (int)RLO_MIRROR_SYMMETRIC,
-                    (int)RLO_MIRROR_EDGE);
-  }
+  RLO_FAIL_IF(
+      mirror != RLO_MIRROR_REFLECT && mirror != RLO_MIRROR_SYMMETRIC && mirror != RLO_MIRROR_EDGE,
+      RLO_INVALID_ARGUMENT,
+      "mirror_pad: mirror %d is none of %d (reflect), %d (symmetric) and %d (edge)", (int)mirror,
+      (int)RLO_MIRROR_REFLECT, (int)RLO_MIRROR_SYMMETRIC, (int)RLO_MIRROR_EDGE);
   rlo_chain *trial;
   RLO_TRY(rlo_chain_clone(chain, &trial));
   return rlo__chain_end_trial(chain, trial, mirror_all(trial, low, high, mirror));

@@ -8,9 +8,7 @@ rlo_status rlo__problem_list_add(rlo_problem_list *list, int32_t operand, int32_
   RLO_TRY(rlo__array_reserve(&list->entries, sizeof list->entries[0], (size_t)list->count + 1,
                              &list->capacity));
   rlo_problem *copy = rlo__alloc(sizeof *copy);
-  if (copy == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(copy);
   *copy = *problem;
   list->entries[list->count++] =
       (rlo__listed_problem){copy, operand, rlo_problem_loads(problem) ? index_operand : -1};

@@ -42,22 +42,19 @@ static rlo_status check_zero_point(const rlo_quantization *q, rlo_dtype dtype) {
                     rlo_dtype_name(dtype));
   }
   const double zero = q->zero_point;
-  if (!(zero >= limits[0] && zero <= limits[1]) || zero != floor(zero)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a zero point of %.17g for %s; it is an integer from %.17g to %.17g", zero,
-                    rlo_dtype_name(dtype), limits[0], limits[1]);
-  }
+  RLO_FAIL_IF(!(zero >= limits[0] && zero <= limits[1]) || zero != floor(zero),
+              RLO_INVALID_ARGUMENT,
+              "a zero point of %.17g for %s; it is an integer from %.17g to %.17g", zero,
+              rlo_dtype_name(dtype), limits[0], limits[1]);
   return RLO_OK;
 }
 
 static rlo_status append(rlo_combine_options *options, rlo_element_op op, double first,
                          double second) {
-  if (options->num_steps < 0 || options->num_steps >= RLO_MAX_ELEMENT_STEPS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the options have %d element-wise steps, and more are appended; the limit is "
-                    "%d",
-                    options->num_steps, RLO_MAX_ELEMENT_STEPS);
-  }
+  RLO_FAIL_IF(options->num_steps < 0 || options->num_steps >= RLO_MAX_ELEMENT_STEPS,
+              RLO_INVALID_ARGUMENT,
+              "the options have %d element-wise steps, and more are appended; the limit is %d",
+              options->num_steps, RLO_MAX_ELEMENT_STEPS);
   options->steps[options->num_steps++] = (rlo_element_step){op, {first, second}};
   return RLO_OK;
 }
@@ -87,14 +84,13 @@ rlo_status rlo_combine_options_quantize(rlo_combine_options *options, rlo_dtype 
                                         const rlo_quantization *quantization) {
   RLO_REQUIRE(options, quantization);
   const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  if (!rlo_dtype_is_integral(dtype) &&
-      !(rlo_dtype_is_floating(dtype) && rlo_dtype_value_bits(dtype) <= 8 &&
-        !info->format.is_unsigned)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "nothing is quantized to %s; it takes an integer, or a float of at most 8 "
-                    "bits that has a zero",
-                    rlo_dtype_name(dtype));
-  }
+  RLO_FAIL_IF(!rlo_dtype_is_integral(dtype) &&
+                  !(rlo_dtype_is_floating(dtype) && rlo_dtype_value_bits(dtype) <= 8 &&
+                    !info->format.is_unsigned),
+              RLO_UNSUPPORTED,
+              "nothing is quantized to %s; it takes an integer, or a float of at most 8 bits that "
+              "has a zero",
+              rlo_dtype_name(dtype));
   RLO_TRY(check_zero_point(quantization, dtype));
   rlo_combine_options changed = *options;
   RLO_TRY(append_scale(&changed, quantization, true));

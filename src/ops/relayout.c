@@ -11,10 +11,8 @@
 /* `out_from` is the dimension of src that each of dst is. */
 static rlo_status check_pair(const rlo_shape *src, const rlo_shape *dst, const int32_t *permutation,
                              int32_t out_from[RLO_MAX_RANK]) {
-  if (src->rank != dst->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "source has rank %d, destination rank %d", src->rank,
-                    dst->rank);
-  }
+  RLO_FAIL_IF(src->rank != dst->rank, RLO_INVALID_ARGUMENT,
+              "source has rank %d, destination rank %d", src->rank, dst->rank);
   for (int32_t k = 0; k < src->rank; ++k) {
     out_from[k] = k;
   }
@@ -23,12 +21,9 @@ static rlo_status check_pair(const rlo_shape *src, const rlo_shape *dst, const i
   }
   for (int32_t k = 0; k < dst->rank; ++k) {
     int32_t from = out_from[k];
-    if (dst->dims[k] != src->dims[from]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "destination dimension %d is %lld, source dimension %d "
-                      "is %lld; they must be equal",
-                      k, (long long)dst->dims[k], from, (long long)src->dims[from]);
-    }
+    RLO_FAIL_IF(dst->dims[k] != src->dims[from], RLO_INVALID_ARGUMENT,
+                "destination dimension %d is %lld, source dimension %d is %lld; they must be equal",
+                k, (long long)dst->dims[k], from, (long long)src->dims[from]);
   }
   return RLO_OK;
 }
@@ -59,9 +54,7 @@ static rlo_status lower_checked(const rlo_shape *src, const rlo_shape *dst,
   int32_t from[RLO_MAX_RANK];
   RLO_TRY(check_pair(src, dst, permutation, from));
   workspace *w = rlo__alloc_unset(sizeof *w);
-  if (w == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(w);
   rlo_status status = lower(src, dst, from, w);
   if (status == RLO_OK) {
     status = rlo__ops_combine(src, dst, options, w->dst_index, false, &w->problem);
@@ -80,12 +73,9 @@ rlo_status rlo_relayout_lower(const rlo_shape *src, const rlo_shape *dst,
   RLO_REQUIRE(src, dst, out_problem);
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
-  if (src->dtype != dst->dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "source holds %s, destination %s; a relayout keeps the "
-                    "element type",
-                    rlo_dtype_name(src->dtype), rlo_dtype_name(dst->dtype));
-  }
+  RLO_FAIL_IF(src->dtype != dst->dtype, RLO_INVALID_ARGUMENT,
+              "source holds %s, destination %s; a relayout keeps the element type",
+              rlo_dtype_name(src->dtype), rlo_dtype_name(dst->dtype));
   return lower_checked(src, dst, permutation, &plain, out_problem);
 }
 

@@ -9,16 +9,11 @@
 
 static rlo_status multiply(const char *operation, int32_t dim, int64_t times,
                            rlo__index_step *step) {
-  if (times < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: times[%d]=%lld is negative", operation, dim,
-                    (long long)times);
-  }
-  if (!rlo__mul(step->dims[dim], times, &step->result_dims[dim])) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "%s: dimension %d of size %lld, %lld times, exceeds 64 "
-                    "bits",
-                    operation, dim, (long long)step->dims[dim], (long long)times);
-  }
+  RLO_FAIL_IF(times < 0, RLO_INVALID_ARGUMENT, "%s: times[%d]=%lld is negative", operation, dim,
+              (long long)times);
+  RLO_FAIL_IF(!rlo__mul(step->dims[dim], times, &step->result_dims[dim]), RLO_OVERFLOW,
+              "%s: dimension %d of size %lld, %lld times, exceeds 64 bits", operation, dim,
+              (long long)step->dims[dim], (long long)times);
   return RLO_OK;
 }
 
@@ -64,12 +59,10 @@ rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain, const int64_t *dims, int
     RLO_TRY(rlo__dim_set_add(&taken, "broadcast_in_dim", from_dims[k], &to[k]));
   }
   for (int32_t k = 0; k < step.rank; ++k) {
-    if (step.dims[k] != 1 && step.dims[k] != dims[to[k]]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "broadcast_in_dim: dimension %d of size %lld cannot "
-                      "become dimension %d of size %lld; only size 1 can",
-                      k, (long long)step.dims[k], to[k], (long long)dims[to[k]]);
-    }
+    RLO_FAIL_IF(step.dims[k] != 1 && step.dims[k] != dims[to[k]], RLO_INVALID_ARGUMENT,
+                "broadcast_in_dim: dimension %d of size %lld cannot become dimension %d of size "
+                "%lld; only size 1 can",
+                k, (long long)step.dims[k], to[k], (long long)dims[to[k]]);
     step.rules[k].from = step.dims[k] == 1 ? -1 : to[k];
   }
   return rlo__chain_append(chain, &step);

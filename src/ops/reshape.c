@@ -10,16 +10,12 @@ static rlo_status find_missing(const rlo_shape *src, int64_t *dims, int32_t rank
   RLO_TRY(rlo_shape_measure(src, &extent));
   int64_t others = 1;
   for (int32_t k = 0; k < rank; ++k) {
-    if (k != missing && !rlo__mul(others, dims[k], &others)) {
-      return RLO_FAIL(RLO_OVERFLOW, "reshape: the sizes exceed 64 bits");
-    }
+    RLO_FAIL_IF(k != missing && !rlo__mul(others, dims[k], &others), RLO_OVERFLOW,
+                "reshape: the sizes exceed 64 bits");
   }
-  if (others <= 0 || extent.elements % others != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "reshape: no size of dimension %d makes %lld elements "
-                    "%lld times something",
-                    missing, (long long)extent.elements, (long long)others);
-  }
+  RLO_FAIL_IF(others <= 0 || extent.elements % others != 0, RLO_INVALID_ARGUMENT,
+              "reshape: no size of dimension %d makes %lld elements %lld times something", missing,
+              (long long)extent.elements, (long long)others);
   dims[missing] = extent.elements / others;
   return RLO_OK;
 }
@@ -36,10 +32,8 @@ rlo_status rlo_chain_reshape(rlo_chain *chain, const int64_t *dims, int32_t rank
     if (dims[k] != -1) {
       continue;
     }
-    if (missing >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "reshape: dimensions %d and %d are both -1", missing,
-                      k);
-    }
+    RLO_FAIL_IF(missing >= 0, RLO_INVALID_ARGUMENT, "reshape: dimensions %d and %d are both -1",
+                missing, k);
     missing = k;
   }
   if (missing >= 0) {
@@ -51,9 +45,8 @@ rlo_status rlo_chain_reshape(rlo_chain *chain, const int64_t *dims, int32_t rank
   RLO_TRY(rlo__ops_shape_like(&chain->shape, step.result_dims, rank, &result));
   RLO_TRY(rlo_shape_measure(&chain->shape, &before));
   RLO_TRY(rlo_shape_measure(&result, &after));
-  if (before.elements != after.elements) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "reshape: %lld elements cannot become %lld",
-                    (long long)before.elements, (long long)after.elements);
-  }
+  RLO_FAIL_IF(before.elements != after.elements, RLO_INVALID_ARGUMENT,
+              "reshape: %lld elements cannot become %lld", (long long)before.elements,
+              (long long)after.elements);
   return rlo__chain_append(chain, &step);
 }

@@ -32,31 +32,24 @@ static rlo_status find_dim(const rlo__indexed_words *words, const rlo_shape *src
   }
   /* The other checks name what is wrong. */
   *out_dim = number < 0 ? 0 : number;
-  if (*out_dim > src->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s: rows from dimension %d on, in an array of rank %d",
-                    words->operation, number, src->rank);
-  }
+  RLO_FAIL_IF(*out_dim > src->rank, RLO_OUT_OF_RANGE,
+              "%s: rows from dimension %d on, in an array of rank %d", words->operation, number,
+              src->rank);
   return RLO_OK;
 }
 
 static rlo_status check_rows(const rlo__indexed_words *words, const rlo_shape *src,
                              const rlo_shape *ids, int32_t dim, int32_t batch_dims) {
   int32_t row_dims = ids->rank - batch_dims;
-  if (dim + row_dims > src->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: %s has %d dimensions of rows, %s of rank %d has %d "
-                    "from dimension %d on",
-                    words->operation, words->indices, row_dims, words->array, src->rank,
-                    src->rank - dim, dim);
-  }
+  RLO_FAIL_IF(dim + row_dims > src->rank, RLO_INVALID_ARGUMENT,
+              "%s: %s has %d dimensions of rows, %s of rank %d has %d from dimension %d on",
+              words->operation, words->indices, row_dims, words->array, src->rank, src->rank - dim,
+              dim);
   for (int32_t k = 0; k < row_dims; ++k) {
-    if (src->dims[dim + k] != ids->dims[batch_dims + k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: dimension %d of %s is %lld, dimension %d of %s "
-                      "%lld; they must be equal",
-                      words->operation, dim + k, words->array, (long long)src->dims[dim + k],
-                      batch_dims + k, words->indices, (long long)ids->dims[batch_dims + k]);
-    }
+    RLO_FAIL_IF(src->dims[dim + k] != ids->dims[batch_dims + k], RLO_INVALID_ARGUMENT,
+                "%s: dimension %d of %s is %lld, dimension %d of %s %lld; they must be equal",
+                words->operation, dim + k, words->array, (long long)src->dims[dim + k],
+                batch_dims + k, words->indices, (long long)ids->dims[batch_dims + k]);
   }
   return RLO_OK;
 }
@@ -72,10 +65,8 @@ static rlo_status infer(const rlo__indexed_words *words, const rlo_shape *src, c
   const int32_t dim = *inout_dim;
   RLO_TRY(rlo__ops_check_batch(words, src, ids, dim, batch_dims));
   RLO_TRY(check_rows(words, src, ids, dim, batch_dims));
-  if (num_segments < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: %lld segments", words->operation,
-                    (long long)num_segments);
-  }
+  RLO_FAIL_IF(num_segments < 0, RLO_INVALID_ARGUMENT, "%s: %lld segments", words->operation,
+              (long long)num_segments);
   int32_t row_dims = ids->rank - batch_dims;
   int64_t dims[RLO_MAX_RANK + 1];
   int32_t rank = 0;
@@ -184,10 +175,9 @@ static rlo_status index_segment(lowering *l) {
 static rlo_status add_rows(lowering *l) {
   rlo_problem *problem = &l->problem;
   const rlo__segment_ids *ids = &l->sum->ids;
-  if (problem->num_axes == RLO_MAX_AXES || problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s: the destination needs more than %d axes or %d guards",
-                    operation, RLO_MAX_AXES - 1, RLO_MAX_GUARDS - 1);
-  }
+  RLO_FAIL_IF(problem->num_axes == RLO_MAX_AXES || problem->num_guards == RLO_MAX_GUARDS,
+              RLO_UNSUPPORTED, "%s: the destination needs more than %d axes or %d guards",
+              operation, RLO_MAX_AXES - 1, RLO_MAX_GUARDS - 1);
   int32_t axis = problem->num_axes++;
   problem->extents[axis] = ids->batch_rows;
   rlo_form begin;
@@ -379,9 +369,7 @@ rlo_status rlo_segment_sum_run_host(const rlo_segment_sum *sum, const void *src,
   RLO_REQUIRE_LIST(ids, sum->sizes.ids_bytes);
   RLO_REQUIRE_LIST(dst, sum->sizes.dst_bytes);
   void *order = rlo__alloc_array((size_t)sum->sizes.order_bytes + 1, 1);
-  if (order == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(order);
   rlo_status status = rlo_segment_sum_order_host(sum, ids, order);
   if (status == RLO_OK) {
     const void *operands[] = {src, order};

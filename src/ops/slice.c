@@ -18,9 +18,7 @@ static int64_t clamp(int64_t position, int64_t size, bool is_backwards) {
 
 static rlo_status slice_dim(int32_t dim, int64_t begin, int64_t end, int64_t stride,
                             rlo__index_step *step) {
-  if (stride == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "slice: the stride of dimension %d is 0", dim);
-  }
+  RLO_FAIL_IF(stride == 0, RLO_INVALID_ARGUMENT, "slice: the stride of dimension %d is 0", dim);
   int64_t count = 0;
   begin = clamp(begin, step->dims[dim], stride < 0);
   end = clamp(end, step->dims[dim], stride < 0);
@@ -55,21 +53,16 @@ rlo_status rlo_chain_slice(rlo_chain *chain, const int64_t *begin, const int64_t
 /* Where a part begins along a dimension of some size. */
 static rlo_status find_part(int64_t size, const int64_t *sizes, int32_t count, int32_t dim,
                             int32_t part, int64_t *out_begin) {
-  if (part < 0 || part >= count) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "split: part %d of %d", part, count);
-  }
+  RLO_FAIL_IF(part < 0 || part >= count, RLO_OUT_OF_RANGE, "split: part %d of %d", part, count);
   int64_t sum = 0;
   for (int32_t n = 0; n < count; ++n) {
     *out_begin = n == part ? sum : *out_begin;
-    if (sizes[n] < 0 || !rlo__add(sum, sizes[n], &sum)) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "split: sizes[%d]=%lld is negative or too large", n,
-                      (long long)sizes[n]);
-    }
+    RLO_FAIL_IF(sizes[n] < 0 || !rlo__add(sum, sizes[n], &sum), RLO_INVALID_ARGUMENT,
+                "split: sizes[%d]=%lld is negative or too large", n, (long long)sizes[n]);
   }
-  if (sum != size) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "split: the sizes add up to %lld, dimension %d is %lld",
-                    (long long)sum, dim, (long long)size);
-  }
+  RLO_FAIL_IF(sum != size, RLO_INVALID_ARGUMENT,
+              "split: the sizes add up to %lld, dimension %d is %lld", (long long)sum, dim,
+              (long long)size);
   return RLO_OK;
 }
 

@@ -70,18 +70,12 @@ static rlo_status move_blocks(rlo_chain *chain,
 
 static rlo_status check_depth(const char *operation, const rlo_shape *src, int64_t block,
                               int32_t channel_dim) {
-  if (channel_dim == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: dimension 0 is the batch and holds no channels",
-                    operation);
-  }
-  if (block < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: a block of %lld; it is at least 1", operation,
-                    (long long)block);
-  }
-  if (2 * src->rank - 2 > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s: rank %d; the limit is %d", operation, src->rank,
-                    RLO_MAX_RANK / 2 + 1);
-  }
+  RLO_FAIL_IF(channel_dim == 0, RLO_INVALID_ARGUMENT,
+              "%s: dimension 0 is the batch and holds no channels", operation);
+  RLO_FAIL_IF(block < 1, RLO_INVALID_ARGUMENT, "%s: a block of %lld; it is at least 1", operation,
+              (long long)block);
+  RLO_FAIL_IF(2 * src->rank - 2 > RLO_MAX_RANK, RLO_UNSUPPORTED, "%s: rank %d; the limit is %d",
+              operation, src->rank, RLO_MAX_RANK / 2 + 1);
   return RLO_OK;
 }
 
@@ -95,19 +89,12 @@ static rlo_status plan_depth(const char *operation, const rlo_shape *src, bool h
   for (int32_t k = 0; k < src->rank; ++k) {
     int64_t divisor = k == 0 || k == channel_dim ? 1 : block;
     counts[k] = has_depth ? src->dims[k] : src->dims[k] / divisor;
-    if (has_depth && channels % divisor != 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: blocks of %lld in %d dimensions do not divide %lld "
-                      "channels",
-                      operation, (long long)block, src->rank - 2,
-                      (long long)src->dims[channel_dim]);
-    }
-    if (!has_depth && src->dims[k] % divisor != 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: a block of %lld does not divide dimension %d of "
-                      "size %lld",
-                      operation, (long long)block, k, (long long)src->dims[k]);
-    }
+    RLO_FAIL_IF(has_depth && channels % divisor != 0, RLO_INVALID_ARGUMENT,
+                "%s: blocks of %lld in %d dimensions do not divide %lld channels", operation,
+                (long long)block, src->rank - 2, (long long)src->dims[channel_dim]);
+    RLO_FAIL_IF(!has_depth && src->dims[k] % divisor != 0, RLO_INVALID_ARGUMENT,
+                "%s: a block of %lld does not divide dimension %d of size %lld", operation,
+                (long long)block, k, (long long)src->dims[k]);
     channels /= has_depth ? divisor : 1;
   }
   int32_t at = 0;
@@ -124,10 +111,9 @@ static rlo_status plan_depth(const char *operation, const rlo_shape *src, bool h
     }
     block_of[k] = at;
     out->outside[at++] = block;
-    if (!rlo__mul(counts[k], block, &out->spread[k]) || !rlo__mul(deep, block, &deep)) {
-      return RLO_FAIL(RLO_OVERFLOW, "%s: a block of %lld takes dimension %d beyond 64 bits",
-                      operation, (long long)block, k);
-    }
+    RLO_FAIL_IF(!rlo__mul(counts[k], block, &out->spread[k]) || !rlo__mul(deep, block, &deep),
+                RLO_OVERFLOW, "%s: a block of %lld takes dimension %d beyond 64 bits", operation,
+                (long long)block, k);
   }
   out->rank = at;
   at = 0;
@@ -171,25 +157,21 @@ rlo_status rlo_chain_depth_to_space_crd(rlo_chain *chain, int64_t block, int32_t
 static rlo_status read_attributes(const char *operation, const rlo_shape *src,
                                   const int64_t *blocks, const int64_t *low, const int64_t *high,
                                   int32_t count, block_plan *out) {
-  if (count < 0 || count >= src->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s: %d spatial dimensions of an array of rank %d", operation,
-                    count, src->rank);
-  }
-  if (src->rank + count > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s: rank %d and %d blocks; the limit is %d together",
-                    operation, src->rank, count, RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(count < 0 || count >= src->rank, RLO_OUT_OF_RANGE,
+              "%s: %d spatial dimensions of an array of rank %d", operation, count, src->rank);
+  RLO_FAIL_IF(src->rank + count > RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "%s: rank %d and %d blocks; the limit is %d together", operation, src->rank, count,
+              RLO_MAX_RANK);
   for (int32_t k = 0; k < src->rank; ++k) {
     bool is_spatial = k >= 1 && k <= count;
     out->low[k] = is_spatial && low != NULL ? low[k - 1] : 0;
     out->high[k] = is_spatial && high != NULL ? high[k - 1] : 0;
-    if (is_spatial && (blocks[k - 1] < 1 || out->low[k] < 0 || out->high[k] < 0)) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: dimension %d has a block of %lld, low %lld and high "
-                      "%lld; a block is at least 1, the others not negative",
-                      operation, k, (long long)blocks[k - 1], (long long)out->low[k],
-                      (long long)out->high[k]);
-    }
+    RLO_FAIL_IF(is_spatial && (blocks[k - 1] < 1 || out->low[k] < 0 || out->high[k] < 0),
+                RLO_INVALID_ARGUMENT,
+                "%s: dimension %d has a block of %lld, low %lld and high %lld; a block is at least "
+                "1, the others not negative",
+                operation, k, (long long)blocks[k - 1], (long long)out->low[k],
+                (long long)out->high[k]);
   }
   return RLO_OK;
 }
@@ -212,9 +194,8 @@ static rlo_status plan_batch(const char *operation, const rlo_shape *src, const 
     }
   }
   for (int32_t k = 0; k < count; ++k) {
-    if (!rlo__mul(out->packed[0], blocks[k], &out->packed[0])) {
-      return RLO_FAIL(RLO_OVERFLOW, "%s: the batch exceeds 64 bits", operation);
-    }
+    RLO_FAIL_IF(!rlo__mul(out->packed[0], blocks[k], &out->packed[0]), RLO_OVERFLOW,
+                "%s: the batch exceeds 64 bits", operation);
   }
   return RLO_OK;
 }
@@ -224,16 +205,13 @@ static rlo_status plan_to_batch(const rlo_shape *src, const int64_t *blocks, con
   const char *operation = "space_to_batch";
   RLO_TRY(read_attributes(operation, src, blocks, low, high, count, out));
   for (int32_t k = 0; k < src->rank; ++k) {
-    if (!rlo__add(src->dims[k], out->low[k], &out->spread[k]) ||
-        !rlo__add(out->spread[k], out->high[k], &out->spread[k])) {
-      return RLO_FAIL(RLO_OVERFLOW, "space_to_batch: dimension %d exceeds 64 bits", k);
-    }
-    if (k >= 1 && k <= count && out->spread[k] % blocks[k - 1] != 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "space_to_batch: a block of %lld does not divide "
-                      "dimension %d, which padded has size %lld",
-                      (long long)blocks[k - 1], k, (long long)out->spread[k]);
-    }
+    RLO_FAIL_IF(!rlo__add(src->dims[k], out->low[k], &out->spread[k]) ||
+                    !rlo__add(out->spread[k], out->high[k], &out->spread[k]),
+                RLO_OVERFLOW, "space_to_batch: dimension %d exceeds 64 bits", k);
+    RLO_FAIL_IF(
+        k >= 1 && k <= count && out->spread[k] % blocks[k - 1] != 0, RLO_INVALID_ARGUMENT,
+        "space_to_batch: a block of %lld does not divide dimension %d, which padded has size %lld",
+        (long long)blocks[k - 1], k, (long long)out->spread[k]);
   }
   return plan_batch(operation, src, blocks, src->dims[0], count, out);
 }
@@ -246,23 +224,16 @@ static rlo_status plan_from_batch(const rlo_shape *src, const int64_t *blocks, c
   for (int32_t k = 0; k < src->rank; ++k) {
     bool is_spatial = k >= 1 && k <= count;
     int64_t block = is_spatial ? blocks[k - 1] : 1;
-    if (batch % block != 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "batch_to_space: the blocks do not divide a batch of "
-                      "%lld",
-                      (long long)src->dims[0]);
-    }
+    RLO_FAIL_IF(batch % block != 0, RLO_INVALID_ARGUMENT,
+                "batch_to_space: the blocks do not divide a batch of %lld",
+                (long long)src->dims[0]);
     batch /= block;
-    if (!rlo__mul(src->dims[k], block, &out->spread[k])) {
-      return RLO_FAIL(RLO_OVERFLOW, "batch_to_space: dimension %d exceeds 64 bits", k);
-    }
-    if (out->spread[k] - out->low[k] < out->high[k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "batch_to_space: low %lld and high %lld take more than "
-                      "the %lld that dimension %d has",
-                      (long long)out->low[k], (long long)out->high[k], (long long)out->spread[k],
-                      k);
-    }
+    RLO_FAIL_IF(!rlo__mul(src->dims[k], block, &out->spread[k]), RLO_OVERFLOW,
+                "batch_to_space: dimension %d exceeds 64 bits", k);
+    RLO_FAIL_IF(
+        out->spread[k] - out->low[k] < out->high[k], RLO_INVALID_ARGUMENT,
+        "batch_to_space: low %lld and high %lld take more than the %lld that dimension %d has",
+        (long long)out->low[k], (long long)out->high[k], (long long)out->spread[k], k);
   }
   return plan_batch(operation, src, blocks, batch, count, out);
 }

@@ -21,37 +21,29 @@ static bool is_of(const void *entry, const void *key) {
 static rlo_status reserve(rlo_context *context, int64_t bytes) {
   int_fast64_t held = atomic_load(&context->buffer_bytes);
   do {
-    if (bytes > context->memory_budget_bytes - (int64_t)held) {
-      return RLO_FAIL(RLO_OUT_OF_MEMORY,
-                      "a buffer of %lld bytes exceeds the budget: %lld of %lld "
-                      "bytes are in use",
-                      (long long)bytes, (long long)held, (long long)context->memory_budget_bytes);
-    }
+    RLO_FAIL_IF(bytes > context->memory_budget_bytes - (int64_t)held, RLO_OUT_OF_MEMORY,
+                "a buffer of %lld bytes exceeds the budget: %lld of %lld bytes are in use",
+                (long long)bytes, (long long)held, (long long)context->memory_budget_bytes);
   } while (!atomic_compare_exchange_weak(&context->buffer_bytes, &held, held + bytes));
   return RLO_OK;
 }
 
 rlo_status rlo__context_check_buffer(const rlo_context *context, int64_t bytes) {
-  if (bytes > context->device_info.max_allocation_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY, "a buffer of %lld bytes; %s allows %lld at once",
-                    (long long)bytes, context->device_name,
-                    (long long)context->device_info.max_allocation_bytes);
-  }
+  RLO_FAIL_IF(bytes > context->device_info.max_allocation_bytes, RLO_OUT_OF_MEMORY,
+              "a buffer of %lld bytes; %s allows %lld at once", (long long)bytes,
+              context->device_name, (long long)context->device_info.max_allocation_bytes);
   return RLO_OK;
 }
 
 static rlo_status create(rlo_context *context, cl_mem_flags flags, int64_t bytes,
                          cl_mem *out_buffer) {
-  if (bytes < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a buffer of %lld bytes; at least 1", (long long)bytes);
-  }
+  RLO_FAIL_IF(bytes < 1, RLO_INVALID_ARGUMENT, "a buffer of %lld bytes; at least 1",
+              (long long)bytes);
   *out_buffer = NULL;
   RLO_TRY(rlo__context_check_process(context));
   RLO_TRY(rlo__context_check_buffer(context, bytes));
   rlo__buffer_record *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   rlo_status status = reserve(context, bytes);
   if (status != RLO_OK) {
     rlo__free(made);

@@ -25,13 +25,10 @@ enum {
 
 rlo_status rlo__context_check_process(const rlo_context *context) {
   pid_t pid = getpid();
-  if (pid != context->pid) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the context was created by process %ld and this is "
-                    "process %ld: OpenCL does not survive fork; create a "
-                    "context here, and none before fork",
-                    (long)context->pid, (long)pid);
-  }
+  RLO_FAIL_IF(pid != context->pid, RLO_UNSUPPORTED,
+              "the context was created by process %ld and this is process %ld: OpenCL does not "
+              "survive fork; create a context here, and none before fork",
+              (long)context->pid, (long)pid);
   return RLO_OK;
 }
 
@@ -41,22 +38,17 @@ static rlo_status read_options(const rlo_context_options *options,
   rlo_context_options read = RLO_CONTEXT_OPTIONS_INIT;
   RLO_TRY(rlo__options_read("context options", "RLO_CONTEXT_OPTIONS_INIT", options, &read,
                             sizeof read));
-  if (read.memory_budget_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a memory budget of %lld bytes is negative",
-                    (long long)read.memory_budget_bytes);
-  }
-  if (read.cache_limit_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a cache limit of %lld bytes is negative",
-                    (long long)read.cache_limit_bytes);
-  }
+  RLO_FAIL_IF(read.memory_budget_bytes < 0, RLO_INVALID_ARGUMENT,
+              "a memory budget of %lld bytes is negative", (long long)read.memory_budget_bytes);
+  RLO_FAIL_IF(read.cache_limit_bytes < 0, RLO_INVALID_ARGUMENT,
+              "a cache limit of %lld bytes is negative", (long long)read.cache_limit_bytes);
   if (read.cache_limit_bytes == 0) {
     read.cache_limit_bytes = DEFAULT_CACHE_LIMIT_BYTES;
   }
   /* It is opened for each use, and the working directory may change. */
-  if (read.cache_dir != NULL && read.cache_dir[0] != '\0' && read.cache_dir[0] != '/') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the cache directory \"%s\" is not an absolute path",
-                    read.cache_dir);
-  }
+  RLO_FAIL_IF(read.cache_dir != NULL && read.cache_dir[0] != '\0' && read.cache_dir[0] != '/',
+              RLO_INVALID_ARGUMENT, "the cache directory \"%s\" is not an absolute path",
+              read.cache_dir);
   *out_options = read;
   return RLO_OK;
 }
@@ -96,9 +88,8 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
     char name[128];
     rlo__device_get_string(device, CL_DEVICE_NAME, name, sizeof name);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the device (%s) is not one of the %zu devices of the "
-                    "context",
-                    name, num_devices);
+                    "the device (%s) is not one of the %zu devices of the context", name,
+                    num_devices);
   }
   return RLO_OK;
 }
@@ -108,12 +99,9 @@ static rlo_status query_work_item_sizes(rlo_context *context) {
   cl_uint num_dimensions = 0;
   RLO_TRY(RLO_CL(clGetDeviceInfo, context->cl_device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS,
                  sizeof num_dimensions, &num_dimensions, NULL));
-  if (num_dimensions < 3 || num_dimensions > most) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the device has work-items of %u dimensions; 3 to 16 are "
-                    "supported",
-                    (unsigned)num_dimensions);
-  }
+  RLO_FAIL_IF(num_dimensions < 3 || num_dimensions > most, RLO_UNSUPPORTED,
+              "the device has work-items of %u dimensions; 3 to 16 are supported",
+              (unsigned)num_dimensions);
   return RLO_CL(clGetDeviceInfo, context->cl_device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
                 num_dimensions * sizeof context->max_work_item_sizes[0],
                 context->max_work_item_sizes, NULL);
@@ -180,9 +168,7 @@ rlo_status rlo_context_create(cl_context context, cl_device_id device,
   RLO_TRY(check_membership(context, device));
 
   rlo_context *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = (rlo_context){.num_references = 1,
                         .num_user_references = 1,
                         .pid = getpid(),
@@ -229,10 +215,10 @@ rlo_status rlo_context_create_default(int32_t device_number, const rlo_context_o
   rlo_status status = RLO_OK;
   cl_context context = NULL;
   if (device_number < -1 || device_number >= count) {
-    status = RLO_FAIL(RLO_NOT_FOUND,
-                      "there is no device %d: the %d found are numbered from "
-                      "0, and -1 is the default",
-                      (int)device_number, (int)count);
+    status =
+        RLO_FAIL(RLO_NOT_FOUND,
+                 "there is no device %d: the %d found are numbered from 0, and -1 is the default",
+                 (int)device_number, (int)count);
     goto fail;
   }
   const rlo_device_entry *entry = &entries[0];

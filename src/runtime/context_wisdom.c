@@ -22,8 +22,7 @@ rlo_status rlo_context_import_wisdom(rlo_context *context, const char *text, siz
   rlo__plan_memo_clear(&context->memo);
   RLO_TRY(status);
   rlo__log(&context->log, RLO__LOG_INFO,
-           "wisdom: %d records taken, %d of another device, driver or table "
-           "ignored",
+           "wisdom: %d records taken, %d of another device, driver or table ignored",
            (int)count.num_taken, (int)count.num_ignored);
   if (out_taken != NULL) {
     *out_taken = count.num_taken;

@@ -129,11 +129,11 @@ static rlo_status fail_empty(const cl_platform_id *platforms, cl_uint count) {
     rlo__platform_get_string(platforms[i], CL_PLATFORM_NAME, name, sizeof name);
     append_name(&names, name);
   }
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "no OpenCL platform has a device: %s %s installed and %s "
-                  "nothing that it can use, or a setting turns it off; PoCL needs "
-                  "a folder that it can make, which POCL_CACHE_DIR may name",
-                  rlo__str_text(&names), count == 1 ? "is" : "are", count == 1 ? "finds" : "find");
+  return RLO_FAIL(
+      RLO_NOT_FOUND,
+      "no OpenCL platform has a device: %s %s installed and %s nothing that it can use, or a "
+      "setting turns it off; PoCL needs a folder that it can make, which POCL_CACHE_DIR may name",
+      rlo__str_text(&names), count == 1 ? "is" : "are", count == 1 ? "finds" : "find");
 }
 
 static rlo_status list_devices(rlo_device_entry **out_entries, int32_t *out_count) {
@@ -219,9 +219,7 @@ static bool is_named(const rlo_device_entry *entry, const char *name) {
 
 rlo_status rlo_device_find(const char *name, int32_t *out_device_number) {
   RLO_REQUIRE(name, out_device_number);
-  if (name[0] == '\0') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the name of a device is empty");
-  }
+  RLO_FAIL_IF(name[0] == '\0', RLO_INVALID_ARGUMENT, "the name of a device is empty");
   rlo_device_entry *entries = NULL;
   int32_t count = 0;
   RLO_TRY(rlo__device_list(&entries, &count));
@@ -238,9 +236,7 @@ rlo_status rlo_device_find(const char *name, int32_t *out_device_number) {
   if (best != NULL) {
     *out_device_number = best->device_number;
   } else {
-    status = RLO_FAIL(RLO_NOT_FOUND,
-                      "no device, platform or version is named '%s': "
-                      "there %s %s",
+    status = RLO_FAIL(RLO_NOT_FOUND, "no device, platform or version is named '%s': there %s %s",
                       name, count == 1 ? "is" : "are", rlo__str_text(&names));
   }
   rlo__free(entries);

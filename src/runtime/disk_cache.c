@@ -73,18 +73,14 @@ rlo_status rlo__cache_entry_decode(const rlo__cache_key *key, const uint8_t *dat
   rlo__hash128 hash;
   *out_payload = NULL;
   *out_payload_bytes = 0;
-  if (bytes < sizeof hash) {
-    return RLO_FAIL(RLO_DATA_LOSS, "%zu bytes are too few", bytes);
-  }
+  RLO_FAIL_IF(bytes < sizeof hash, RLO_DATA_LOSS, "%zu bytes are too few", bytes);
   const size_t hash_at = bytes - sizeof hash;
   memcpy(&hash, data + hash_at, sizeof hash);
-  if (!rlo__hash128_is_equal(hash, rlo__cache_entry_hash(data, hash_at))) {
-    return RLO_FAIL(RLO_DATA_LOSS, "its %zu bytes have another hash", bytes);
-  }
+  RLO_FAIL_IF(!rlo__hash128_is_equal(hash, rlo__cache_entry_hash(data, hash_at)), RLO_DATA_LOSS,
+              "its %zu bytes have another hash", bytes);
   /* No key begins with another one: all have as many strings. */
-  if (hash_at < key->bytes || memcmp(data, key->text, key->bytes) != 0) {
-    return RLO_FAIL(RLO_DATA_LOSS, "it is of another program or device");
-  }
+  RLO_FAIL_IF(hash_at < key->bytes || memcmp(data, key->text, key->bytes) != 0, RLO_DATA_LOSS,
+              "it is of another program or device");
   *out_payload = data + key->bytes;
   *out_payload_bytes = hash_at - key->bytes;
   return RLO_OK;
@@ -174,9 +170,7 @@ rlo_status rlo__disk_cache_create(const rlo_context_options *options, uid_t owne
                                   const rlo__log_sink *log, rlo__disk_cache **out_cache) {
   *out_cache = NULL;
   rlo__disk_cache *cache = rlo__alloc(sizeof *cache);
-  if (cache == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(cache);
   *cache = (rlo__disk_cache){.limit_bytes = options->cache_limit_bytes,
                              .load_program = options->load_program,
                              .store_program = options->store_program,
@@ -426,10 +420,8 @@ static rlo_status make_room(rlo__disk_cache *cache, const rlo__directory *direct
 static rlo_status store(rlo__disk_cache *cache, const rlo__directory *directory,
                         const rlo__cache_key *key, const rlo__str *entry) {
   const int64_t most_bytes = rlo__min(cache->limit_bytes, RLO__DISK_CACHE_MAX_ENTRY_BYTES);
-  if (entry->length > (uint64_t)most_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "it takes %zu bytes; the limit is %lld", entry->length,
-                    (long long)most_bytes);
-  }
+  RLO_FAIL_IF(entry->length > (uint64_t)most_bytes, RLO_OUT_OF_RANGE,
+              "it takes %zu bytes; the limit is %lld", entry->length, (long long)most_bytes);
   RLO_TRY(make_room(cache, directory, (int64_t)entry->length));
   RLO_TRY(rlo__directory_write(directory, key->name, rlo__str_text(entry), entry->length));
   count(&cache->num_writes);
@@ -469,9 +461,7 @@ static rlo_status find_directory(const char *path, rlo_cache_info *info,
   rlo_status status = RLO_OK;
   if (used_path == NULL) {
     status = RLO_FAIL(RLO_NOT_FOUND, "there is no cache directory%s",
-                      path != NULL ? ""
-                                   : ": neither XDG_CACHE_HOME nor HOME is an "
-                                     "absolute path");
+                      path != NULL ? "" : ": neither XDG_CACHE_HOME nor HOME is an absolute path");
   } else if (used_path[0] != '/') {
     status = RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not an absolute path", used_path);
   } else {

@@ -10,18 +10,13 @@
 #include "runtime/plan_handle.h"
 
 static rlo_status check_event(const rlo_context *context, cl_uint index, cl_event event) {
-  if (event == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "event %u of the wait list is NULL", (unsigned)index);
-  }
+  RLO_FAIL_IF(event == NULL, RLO_INVALID_ARGUMENT, "event %u of the wait list is NULL",
+              (unsigned)index);
   cl_context event_context = NULL;
   RLO_TRY(
       RLO_CL(clGetEventInfo, event, CL_EVENT_CONTEXT, sizeof event_context, &event_context, NULL));
-  if (event_context != context->cl_context) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "event %u of the wait list is of another context than the "
-                    "plan",
-                    (unsigned)index);
-  }
+  RLO_FAIL_IF(event_context != context->cl_context, RLO_INVALID_ARGUMENT,
+              "event %u of the wait list is of another context than the plan", (unsigned)index);
   /* A command that waits for a failed event should fail too, but PoCL 3.1 lets
    * it wait forever. */
   cl_int execution = CL_COMPLETE;
@@ -29,18 +24,16 @@ static rlo_status check_event(const rlo_context *context, cl_uint index, cl_even
                  &execution, NULL));
   if (execution < 0) {
     return rlo__status_fail_cl(RLO_DEVICE, "clGetEventInfo", execution,
-                               "event %u of the wait list has failed with %s "
-                               "(%d)",
-                               (unsigned)index, rlo__cl_error_name(execution), (int)execution);
+                               "event %u of the wait list has failed with %s (%d)", (unsigned)index,
+                               rlo__cl_error_name(execution), (int)execution);
   }
   return RLO_OK;
 }
 
 static rlo_status check_wait_count(cl_uint num_wait, const void *wait_list, const char *what) {
-  if ((num_wait == 0) != (wait_list == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a wait list of %u %s is %s", (unsigned)num_wait, what,
-                    wait_list == NULL ? "NULL" : "not NULL");
-  }
+  RLO_FAIL_IF((num_wait == 0) != (wait_list == NULL), RLO_INVALID_ARGUMENT,
+              "a wait list of %u %s is %s", (unsigned)num_wait, what,
+              wait_list == NULL ? "NULL" : "not NULL");
   return RLO_OK;
 }
 
@@ -57,18 +50,14 @@ static rlo_status check_queue(const rlo_context *context, cl_command_queue queue
   cl_context queue_context = NULL;
   RLO_TRY(RLO_CL(clGetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof queue_context,
                  &queue_context, NULL));
-  if (queue_context != context->cl_context) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the queue is of another context than the plan");
-  }
+  RLO_FAIL_IF(queue_context != context->cl_context, RLO_INVALID_ARGUMENT,
+              "the queue is of another context than the plan");
   cl_device_id queue_device = NULL;
   RLO_TRY(RLO_CL(clGetCommandQueueInfo, queue, CL_QUEUE_DEVICE, sizeof queue_device, &queue_device,
                  NULL));
-  if (queue_device != context->cl_device) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the queue is of another device than the plan, which is "
-                    "for %s",
-                    context->device_name);
-  }
+  RLO_FAIL_IF(queue_device != context->cl_device, RLO_INVALID_ARGUMENT,
+              "the queue is of another device than the plan, which is for %s",
+              context->device_name);
   return RLO_OK;
 }
 
@@ -163,18 +152,12 @@ rlo_status rlo_enqueue(rlo_plan *plan, cl_command_queue queue, cl_mem src, int64
                        cl_mem dst, int64_t dst_offset_bytes, cl_uint num_wait,
                        const cl_event *wait_list, cl_event *out_event) {
   RLO_REQUIRE(plan, queue);
-  if (plan->num_operands > 2 && plan->info.index_bytes == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the plan needs %lld bytes of scratch memory; "
-                    "rlo_enqueue_operands takes it",
-                    (long long)plan->info.scratch_bytes);
-  }
-  if (plan->num_operands > 2) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the plan loads %lld bytes of indices; "
-                    "rlo_enqueue_operands takes them",
-                    (long long)plan->info.index_bytes);
-  }
+  RLO_FAIL_IF(plan->num_operands > 2 && plan->info.index_bytes == 0, RLO_INVALID_ARGUMENT,
+              "the plan needs %lld bytes of scratch memory; rlo_enqueue_operands takes it",
+              (long long)plan->info.scratch_bytes);
+  RLO_FAIL_IF(plan->num_operands > 2, RLO_INVALID_ARGUMENT,
+              "the plan loads %lld bytes of indices; rlo_enqueue_operands takes them",
+              (long long)plan->info.index_bytes);
   const rlo_operands operands = {.struct_size = sizeof operands,
                                  .src = src,
                                  .src_offset_bytes = src_offset_bytes,
@@ -244,11 +227,9 @@ rlo_status rlo_command_buffer_record(rlo_plan *plan, const rlo_operands *operand
   RLO_TRY(check_wait_count(num_wait, wait_list, "sync points"));
   recording to = {.buffer = buffer, .num_wait = num_wait, .wait_list = wait_list};
   *(void **)&to.command = rlo__context_find_function(plan->context, "clCommandNDRangeKernelKHR");
-  if (to.command == NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the device (%s) has no command buffers (cl_khr_command_buffer)",
-                    plan->context->device_name);
-  }
+  RLO_FAIL_IF(to.command == NULL, RLO_UNSUPPORTED,
+              "the device (%s) has no command buffers (cl_khr_command_buffer)",
+              plan->context->device_name);
   RLO_TRY(for_each_launch(plan, &known, record_launch, &to));
   if (out_sync_point != NULL) {
     *out_sync_point = to.last;

@@ -117,9 +117,7 @@ static rlo_status plan_copy(rlo_context *context, int64_t bytes, rlo__planned **
   rlo__plan_rows rows;
   RLO_TRY(rlo__plan_rows_find(&context->device_info, &options, &rows));
   rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
-  if (problem == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(problem);
   *problem = (rlo_problem){.unit_bits = 8,
                            .num_axes = 1,
                            .extents = {bytes},
@@ -152,12 +150,9 @@ static int compare_nanos(const void *a, const void *b) {
 rlo_status rlo_copy_limit(rlo_context *context, int64_t bytes, int32_t rounds,
                           double *out_gb_per_s) {
   RLO_REQUIRE(context, out_gb_per_s);
-  if (bytes < MIN_COPY_BYTES || rounds < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a copy of %lld bytes in %d rounds; at least %d bytes and "
-                    "one round",
-                    (long long)bytes, (int)rounds, (int)MIN_COPY_BYTES);
-  }
+  RLO_FAIL_IF(bytes < MIN_COPY_BYTES || rounds < 1, RLO_INVALID_ARGUMENT,
+              "a copy of %lld bytes in %d rounds; at least %d bytes and one round",
+              (long long)bytes, (int)rounds, (int)MIN_COPY_BYTES);
   RLO_TRY(rlo__context_check_process(context));
   bytes -= bytes % COPY_GRAIN_BYTES;
   bench b = {.context = context};
@@ -317,8 +312,8 @@ static rlo_status decide(const contest *c, rlo__decided *decided) {
   rlo__planned_terms terms = decided->planned->terms;
   const bool is_for_all = terms.family == 0 && terms.schedule == 0;
   rlo__log(&c->bench.context->log, RLO__LOG_INFO,
-           "timed %d candidates in %.2f s: %s, %s, is best with %.3f of the "
-           "copy limit; the expected choice has %.3f",
+           "timed %d candidates in %.2f s: %s, %s, is best with %.3f of the copy limit; the "
+           "expected choice has %.3f",
            (int)c->count, rlo__clock_seconds() - c->begun, chosen->family->name,
            chosen->schedule->name, fraction_of(c, best), fraction_of(c, 0));
   if (is_for_all) {
@@ -369,9 +364,7 @@ rlo_status rlo__measure(const rlo_problem *problem, const rlo_plan_options *opti
     return RLO_OK;
   }
   contest *c = rlo__alloc(sizeof *c);
-  if (c == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(c);
   rlo_context *context = decided->planned->context;
   c->bench.context = context;
   c->seconds = options->measure_seconds > 0 ? options->measure_seconds : DEFAULT_SECONDS;

@@ -216,13 +216,11 @@ static rlo_status load_by_search(void) {
   if (fill(find, &s, &missing)) {
     return RLO_OK;
   }
-  if (s.library == NULL) {
-    return RLO_FAIL(RLO_NOT_FOUND,
-                    "there is no OpenCL here: %s; install its loader and a driver, such as "
-                    "ocl-icd-libopencl1 and pocl-opencl-icd, or name a loader in "
-                    "RELAYOUT_OPENCL_LIBRARY",
-                    s.reason);
-  }
+  RLO_FAIL_IF(s.library == NULL, RLO_NOT_FOUND,
+              "there is no OpenCL here: %s; install its loader and a driver, such as "
+              "ocl-icd-libopencl1 and pocl-opencl-icd, or name a loader in "
+              "RELAYOUT_OPENCL_LIBRARY",
+              s.reason);
   (void)dlclose(s.library);
   return RLO_FAIL(RLO_NOT_FOUND, "%s has no %s: an OpenCL of version 1.2 or later has",
                   s.library_name, missing);
@@ -238,8 +236,8 @@ rlo_status rlo_opencl_load(rlo_opencl_getter_fn getter, void *payload) {
     atomic_store_explicit(&is_loaded, status == RLO_OK, memory_order_release);
   } else if (getter != NULL) {
     status = RLO_FAIL(RLO_ALREADY_EXISTS,
-                      "OpenCL's functions are loaded already: a getter comes before all "
-                      "other calls that need them");
+                      "OpenCL's functions are loaded already: a getter comes before all other "
+                      "calls that need them");
   }
   rlo__mutex_unlock(&loading);
   return status;

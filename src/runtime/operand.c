@@ -39,24 +39,16 @@ static bool is_known(cl_mem memory) {
 static rlo_status check_range(const rlo__operand_need *need, int64_t offset_bytes,
                               size_t buffer_bytes) {
   const char *side = side_names[need->side];
-  if (offset_bytes < 0) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "the %s offset of %lld bytes is negative", side,
-                    (long long)offset_bytes);
-  }
+  RLO_FAIL_IF(offset_bytes < 0, RLO_OUT_OF_RANGE, "the %s offset of %lld bytes is negative", side,
+              (long long)offset_bytes);
   /* The subtraction cannot wrap; an addition could. */
-  if ((uint64_t)offset_bytes > buffer_bytes ||
-      buffer_bytes - (uint64_t)offset_bytes < (uint64_t)need->bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the %s needs %lld bytes from offset %lld on; its memory "
-                    "has %zu",
-                    side, (long long)need->bytes, (long long)offset_bytes, buffer_bytes);
-  }
-  if (offset_bytes % need->element_bytes != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s offset of %lld bytes is not a multiple of the "
-                    "element's %lld",
-                    side, (long long)offset_bytes, (long long)need->element_bytes);
-  }
+  RLO_FAIL_IF((uint64_t)offset_bytes > buffer_bytes ||
+                  buffer_bytes - (uint64_t)offset_bytes < (uint64_t)need->bytes,
+              RLO_OUT_OF_RANGE, "the %s needs %lld bytes from offset %lld on; its memory has %zu",
+              side, (long long)need->bytes, (long long)offset_bytes, buffer_bytes);
+  RLO_FAIL_IF(offset_bytes % need->element_bytes != 0, RLO_INVALID_ARGUMENT,
+              "the %s offset of %lld bytes is not a multiple of the element's %lld", side,
+              (long long)offset_bytes, (long long)need->element_bytes);
   return RLO_OK;
 }
 
@@ -64,15 +56,11 @@ static rlo_status check_access(const rlo__operand_need *need, cl_mem_flags own, 
   const cl_mem_flags any = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
   /* A sub-buffer without access flags has those of its parent. */
   cl_mem_flags access = (own & any) != 0 ? own : root;
-  if (rlo__operand_is_written(need->side) && (access & CL_MEM_READ_ONLY) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is CL_MEM_READ_ONLY",
-                    side_names[need->side]);
-  }
+  RLO_FAIL_IF(rlo__operand_is_written(need->side) && (access & CL_MEM_READ_ONLY) != 0,
+              RLO_INVALID_ARGUMENT, "the %s buffer is CL_MEM_READ_ONLY", side_names[need->side]);
   bool is_read = need->side != RLO__OPERAND_DST || need->is_updated;
-  if (is_read && (access & CL_MEM_WRITE_ONLY) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is CL_MEM_WRITE_ONLY",
-                    side_names[need->side]);
-  }
+  RLO_FAIL_IF(is_read && (access & CL_MEM_WRITE_ONLY) != 0, RLO_INVALID_ARGUMENT,
+              "the %s buffer is CL_MEM_WRITE_ONLY", side_names[need->side]);
   return RLO_OK;
 }
 
@@ -87,12 +75,10 @@ static rlo_status align(const rlo_context *context, const rlo__operand_need *nee
   operand->alignment_bytes =
       (int64_t)lowest_bit(address | (uint64_t)context->device_info.base_alignment_bytes);
   int64_t needed = (int64_t)lowest_bit((uint64_t)need->element_bytes);
-  if (operand->alignment_bytes < needed) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s begins at host address 0x%llx, which is not "
-                    "a multiple of the element's %lld bytes",
-                    side_names[need->side], (unsigned long long)address, (long long)needed);
-  }
+  RLO_FAIL_IF(
+      operand->alignment_bytes < needed, RLO_INVALID_ARGUMENT,
+      "the %s begins at host address 0x%llx, which is not a multiple of the element's %lld bytes",
+      side_names[need->side], (unsigned long long)address, (long long)needed);
   return RLO_OK;
 }
 
@@ -103,9 +89,8 @@ static rlo_status resolve_pointer(const rlo_context *context, const rlo__operand
   const char *side = side_names[need->side];
   const char *base = NULL;
   size_t bytes = SIZE_MAX;
-  if (operand->memory != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s is both a buffer and a pointer", side);
-  }
+  RLO_FAIL_IF(operand->memory != NULL, RLO_INVALID_ARGUMENT,
+              "the %s is both a buffer and a pointer", side);
   if (context->shared.get_info != NULL &&
       context->shared.get_info(context->cl_context, operand->pointer, CL_MEM_ALLOC_BASE_PTR_INTEL,
                                sizeof base, &base, NULL) == CL_SUCCESS &&
@@ -117,11 +102,9 @@ static rlo_status resolve_pointer(const rlo_context *context, const rlo__operand
     bytes -= (size_t)((const char *)operand->pointer - base);
     operand->set_pointer = context->shared.set_argument;
   } else {
-    if (!context->shared.has_svm) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "the %s is a pointer, and the device (%s) has no shared virtual memory", side,
-                      context->device_name);
-    }
+    RLO_FAIL_IF(!context->shared.has_svm, RLO_UNSUPPORTED,
+                "the %s is a pointer, and the device (%s) has no shared virtual memory", side,
+                context->device_name);
     operand->set_pointer = clSetKernelArgSVMPointer;
   }
   RLO_TRY(check_range(need, operand->offset_bytes, bytes));
@@ -142,22 +125,16 @@ rlo_status rlo__operand_resolve(const rlo_context *context, const rlo__operand_n
     return resolve_pointer(context, need, operand);
   }
   if (operand->memory == NULL) {
-    if (need->bytes > 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is NULL; %lld bytes are needed", side,
-                      (long long)need->bytes);
-    }
+    RLO_FAIL_IF(need->bytes > 0, RLO_INVALID_ARGUMENT,
+                "the %s buffer is NULL; %lld bytes are needed", side, (long long)need->bytes);
     return RLO_OK;
   }
   memory_facts own;
   RLO_TRY(query(operand->memory, &own));
-  if (own.type != CL_MEM_OBJECT_BUFFER) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s is a memory object of type 0x%x and not a buffer",
-                    side, (unsigned)own.type);
-  }
-  if (own.context != context->cl_context) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s buffer is of another context than the plan",
-                    side);
-  }
+  RLO_FAIL_IF(own.type != CL_MEM_OBJECT_BUFFER, RLO_INVALID_ARGUMENT,
+              "the %s is a memory object of type 0x%x and not a buffer", side, (unsigned)own.type);
+  RLO_FAIL_IF(own.context != context->cl_context, RLO_INVALID_ARGUMENT,
+              "the %s buffer is of another context than the plan", side);
   memory_facts root = own;
   operand->root = operand->memory;
   operand->begin_bytes = operand->offset_bytes;
@@ -189,23 +166,19 @@ static bool intersect(uint64_t a, int64_t a_bytes, uint64_t b, int64_t b_bytes) 
 }
 
 rlo_status rlo__operand_check_overlap(const rlo__operand *a, const rlo__operand *b) {
-  if (a->root != NULL && a->root == b->root &&
-      intersect((uint64_t)a->begin_bytes, a->num_bytes, (uint64_t)b->begin_bytes, b->num_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s and %s overlap: bytes %lld to %lld and %lld to %lld of "
-                    "one buffer",
-                    side_names[a->side], side_names[b->side], (long long)a->begin_bytes,
-                    (long long)(a->begin_bytes + a->num_bytes), (long long)b->begin_bytes,
-                    (long long)(b->begin_bytes + b->num_bytes));
-  }
-  if (a->host_address != 0 && b->host_address != 0 &&
-      intersect(a->host_address, a->num_bytes, b->host_address, b->num_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s and %s overlap: %lld bytes at host address 0x%llx and "
-                    "%lld at 0x%llx",
-                    side_names[a->side], side_names[b->side], (long long)a->num_bytes,
-                    (unsigned long long)a->host_address, (long long)b->num_bytes,
-                    (unsigned long long)b->host_address);
-  }
+  RLO_FAIL_IF(
+      a->root != NULL && a->root == b->root &&
+          intersect((uint64_t)a->begin_bytes, a->num_bytes, (uint64_t)b->begin_bytes, b->num_bytes),
+      RLO_INVALID_ARGUMENT, "%s and %s overlap: bytes %lld to %lld and %lld to %lld of one buffer",
+      side_names[a->side], side_names[b->side], (long long)a->begin_bytes,
+      (long long)(a->begin_bytes + a->num_bytes), (long long)b->begin_bytes,
+      (long long)(b->begin_bytes + b->num_bytes));
+  RLO_FAIL_IF(a->host_address != 0 && b->host_address != 0 &&
+                  intersect(a->host_address, a->num_bytes, b->host_address, b->num_bytes),
+              RLO_INVALID_ARGUMENT,
+              "%s and %s overlap: %lld bytes at host address 0x%llx and %lld at 0x%llx",
+              side_names[a->side], side_names[b->side], (long long)a->num_bytes,
+              (unsigned long long)a->host_address, (long long)b->num_bytes,
+              (unsigned long long)b->host_address);
   return RLO_OK;
 }

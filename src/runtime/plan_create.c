@@ -227,9 +227,7 @@ static rlo_status plan_parts(rlo_plan *plan, const rlo_problem *problem,
 static rlo_status create_plan(rlo_context *context, const rlo_plan_options *options,
                               int32_t max_steps, rlo_plan **out_plan) {
   rlo_plan *plan = rlo__alloc(sizeof *plan + (size_t)max_steps * sizeof plan->steps[0]);
-  if (plan == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(plan);
   atomic_init(&plan->num_references, 1);
   plan->context = rlo__context_ref(context);
   plan->info = (rlo_plan_info){.struct_size = sizeof plan->info,

@@ -67,8 +67,8 @@ rlo_status rlo__plan_step_choose(rlo__plan_step *step, int64_t src_alignment_byt
   }
   /* It was promised, or the family that the options name refuses. */
   return RLO_FAIL(RLO_UNSUPPORTED,
-                  "the plan of family %s needs memory aligned to %lld and %lld "
-                  "bytes; this memory is aligned to %lld and %lld",
+                  "the plan of family %s needs memory aligned to %lld and %lld bytes; this memory "
+                  "is aligned to %lld and %lld",
                   aligned->family == NULL ? "none" : aligned->family->name,
                   (long long)needed->src_alignment_bytes, (long long)needed->dst_alignment_bytes,
                   (long long)src_alignment_bytes, (long long)dst_alignment_bytes);
@@ -123,9 +123,7 @@ rlo_status rlo_plan_prepare_async(rlo_plan *plan, rlo_plan_prepared_fn callback,
   RLO_REQUIRE(plan, callback);
   RLO_TRY(rlo__context_check_process(plan->context));
   prepare_job *job = rlo__alloc(sizeof *job);
-  if (job == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(job);
   *job = (prepare_job){.job = {NULL, run_prepare_job},
                        .plan = rlo_plan_retain(plan),
                        .callback = callback,

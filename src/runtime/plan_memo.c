@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 
 void rlo__memo_entry_init(rlo__memo_entry *entry, void (*destroy)(rlo__memo_entry *entry)) {
   atomic_init(&entry->num_references, 1);
@@ -91,9 +92,7 @@ rlo_status rlo__plan_memo_add(rlo__plan_memo *memo, const rlo__memo_key *key,
                               rlo__memo_entry *entry) {
   rlo__memo_entry *gone = NULL;
   entry->key = rlo__alloc_array(key->count, sizeof key->numbers[0]);
-  if (entry->key == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(entry->key);
   memcpy(entry->key, key->numbers, key->count * sizeof key->numbers[0]);
   entry->key_count = key->count;
   rlo__mutex_lock(&memo->mutex);

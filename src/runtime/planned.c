@@ -32,42 +32,32 @@ static rlo_status check_launch(const rlo_context *context, const rlo__launch *la
   const rlo_device_info *info = &context->device_info;
   const char *name = launch->kernel_file;
   for (int32_t d = 0; d < launch->work_dim; ++d) {
-    if (launch->local_size[d] == 0 || launch->global_size[d] == 0 ||
-        launch->global_size[d] % launch->local_size[d] != 0) {
-      return RLO_FAIL(RLO_INTERNAL,
-                      "kernel %s: a global size of %zu is not a multiple of the "
-                      "group's %zu",
-                      name, launch->global_size[d], launch->local_size[d]);
-    }
-    if (launch->local_size[d] > context->max_work_item_sizes[d]) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "kernel %s wants groups of %zu work-items in dimension "
-                      "%d; %s allows %zu",
-                      name, launch->local_size[d], (int)d, context->device_name,
-                      context->max_work_item_sizes[d]);
-    }
-    if (info->address_bits < 64 && launch->global_size[d] >> info->address_bits != 0) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "kernel %s wants %zu work-items in dimension %d; %s "
-                      "counts in %d bits",
-                      name, launch->global_size[d], (int)d, context->device_name,
-                      (int)info->address_bits);
-    }
+    RLO_FAIL_IF(launch->local_size[d] == 0 || launch->global_size[d] == 0 ||
+                    launch->global_size[d] % launch->local_size[d] != 0,
+                RLO_INTERNAL,
+                "kernel %s: a global size of %zu is not a multiple of the group's %zu", name,
+                launch->global_size[d], launch->local_size[d]);
+    RLO_FAIL_IF(launch->local_size[d] > context->max_work_item_sizes[d], RLO_UNSUPPORTED,
+                "kernel %s wants groups of %zu work-items in dimension %d; %s allows %zu", name,
+                launch->local_size[d], (int)d, context->device_name,
+                context->max_work_item_sizes[d]);
+    RLO_FAIL_IF(info->address_bits < 64 && launch->global_size[d] >> info->address_bits != 0,
+                RLO_UNSUPPORTED,
+                "kernel %s wants %zu work-items in dimension %d; %s counts in %d bits", name,
+                launch->global_size[d], (int)d, context->device_name, (int)info->address_bits);
   }
-  if (group_items(launch) > info->max_work_group_items) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "kernel %s wants groups of %lld work-items; %s allows %lld",
-                    name, (long long)group_items(launch), context->device_name,
-                    (long long)info->max_work_group_items);
-  }
+  RLO_FAIL_IF(group_items(launch) > info->max_work_group_items, RLO_UNSUPPORTED,
+              "kernel %s wants groups of %lld work-items; %s allows %lld", name,
+              (long long)group_items(launch), context->device_name,
+              (long long)info->max_work_group_items);
   int64_t argument_bytes = 0;
   for (int32_t i = 0; i < launch->num_arguments; ++i) {
     argument_bytes += rlo__argument_bytes(launch->arguments[i].kind);
   }
-  if (argument_bytes > info->max_parameter_bytes) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "kernel %s has %lld bytes of arguments; %s allows %lld", name,
-                    (long long)argument_bytes, context->device_name,
-                    (long long)info->max_parameter_bytes);
-  }
+  RLO_FAIL_IF(argument_bytes > info->max_parameter_bytes, RLO_UNSUPPORTED,
+              "kernel %s has %lld bytes of arguments; %s allows %lld", name,
+              (long long)argument_bytes, context->device_name,
+              (long long)info->max_parameter_bytes);
   return RLO_OK;
 }
 
@@ -78,16 +68,14 @@ static rlo_status check_program(const rlo_context *context, const rlo__launch *l
   if (group_items(launch) > program->max_work_group_items) {
     *out_max_group_items = program->max_work_group_items;
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "kernel %s wants groups of %lld work-items; compiled for "
-                    "%s it can run %lld",
+                    "kernel %s wants groups of %lld work-items; compiled for %s it can run %lld",
                     launch->kernel_file, (long long)group_items(launch), context->device_name,
                     (long long)program->max_work_group_items);
   }
-  if (program->local_memory_bytes > context->device_info.local_memory_bytes) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "kernel %s wants %lld bytes of local memory; %s has %lld",
-                    launch->kernel_file, (long long)program->local_memory_bytes,
-                    context->device_name, (long long)context->device_info.local_memory_bytes);
-  }
+  RLO_FAIL_IF(program->local_memory_bytes > context->device_info.local_memory_bytes,
+              RLO_UNSUPPORTED, "kernel %s wants %lld bytes of local memory; %s has %lld",
+              launch->kernel_file, (long long)program->local_memory_bytes, context->device_name,
+              (long long)context->device_info.local_memory_bytes);
   return RLO_OK;
 }
 
@@ -105,9 +93,7 @@ static void destroy(rlo__memo_entry *entry) {
 
 static rlo_status create(rlo_context *context, rlo__planned **out_planned) {
   rlo__planned *planned = rlo__alloc(sizeof *planned);
-  if (planned == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(planned);
   rlo__memo_entry_init(&planned->entry, destroy);
   planned->context = context;
   planned->id =
@@ -221,9 +207,7 @@ rlo_status rlo__planned_get(rlo_context *context, const rlo_problem *problem,
   }
   int64_t few[FEW_NUMBERS];
   int64_t *numbers = RLO__SMALL_ARRAY(few, NUM_TERMS + record_count);
-  if (numbers == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(numbers);
   memcpy(numbers, terms, sizeof *terms);
   rlo__record_write(problem, numbers + NUM_TERMS);
   rlo_status status = get(context, numbers, NUM_TERMS + record_count, out_planned);
@@ -234,9 +218,7 @@ rlo_status rlo__planned_get(rlo_context *context, const rlo_problem *problem,
 rlo_status rlo__planned_get_again(const rlo__planned *planned, const rlo__planned_terms *terms,
                                   rlo__planned **out_planned) {
   rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
-  if (problem == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(problem);
   rlo__record_read(planned->entry.key + NUM_TERMS, problem);
   rlo_status status = rlo__planned_get(planned->context, problem, terms, out_planned);
   rlo__free(problem);

@@ -124,11 +124,9 @@ static rlo_status fail_build(const rlo__program_builder *builder, const rlo__pro
   text += strspn(text, " \t\r\n");
   char device_name[128];
   rlo__device_get_string(builder->device, CL_DEVICE_NAME, device_name, sizeof device_name);
-  rlo_status status = rlo__status_fail_cl(RLO_BUILD_FAILED, "clBuildProgram", code,
-                                          "kernel %s does not compile for %s "
-                                          "(%s): %.*s",
-                                          spec->kernel_name, device_name, rlo__cl_error_name(code),
-                                          (int)strcspn(text, "\r\n"), text);
+  rlo_status status = rlo__status_fail_cl(
+      RLO_BUILD_FAILED, "clBuildProgram", code, "kernel %s does not compile for %s (%s): %.*s",
+      spec->kernel_name, device_name, rlo__cl_error_name(code), (int)strcspn(text, "\r\n"), text);
   if (log_bytes > 0 && log != NULL) {
     rlo__status_set_build_log(log, strlen(log));
   }
@@ -246,18 +244,12 @@ static rlo_status get_binary(const rlo__program_builder *builder, cl_program pro
   while (index < count && devices[index] != builder->device) {
     ++index;
   }
-  if (index == count) {
-    return RLO_FAIL(RLO_INTERNAL, "the program belongs to another device");
-  }
+  RLO_FAIL_IF(index == count, RLO_INTERNAL, "the program belongs to another device");
   RLO_TRY(RLO_CL(clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, count * sizeof sizes[0], sizes,
                  NULL));
-  if (sizes[index] == 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the driver returns no binary");
-  }
+  RLO_FAIL_IF(sizes[index] == 0, RLO_UNSUPPORTED, "the driver returns no binary");
   uint8_t *data = rlo__alloc(sizes[index]);
-  if (data == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(data);
   places[index] = data;
   rlo_status status = RLO_CL(clGetProgramInfo, program, CL_PROGRAM_BINARIES,
                              count * sizeof places[0], places, NULL);

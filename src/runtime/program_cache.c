@@ -112,9 +112,7 @@ rlo_status rlo__program_take_kernel(rlo__program *program, rlo__pooled_kernel **
   rlo__mutex_unlock(&e->mutex);
   if (kernel == NULL) {
     kernel = rlo__alloc(sizeof *kernel);
-    if (kernel == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(kernel);
     const rlo_status status = rlo__program_renew_kernel(program, kernel);
     if (status != RLO_OK) {
       rlo__free(kernel);
@@ -222,9 +220,7 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache, const rlo__program_
     }
   }
   rlo__mutex_unlock(&cache->mutex);
-  if (e == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(e);
   if (is_new) {
     RLO_TRY(build_entry(cache, e, priority));
   }
@@ -255,9 +251,7 @@ rlo_status rlo__program_cache_create(const rlo__program_builder *builder, int64_
                                      rlo__program_cache **out_cache) {
   *out_cache = NULL;
   rlo__program_cache *cache = rlo__alloc(sizeof *cache);
-  if (cache == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(cache);
   cache->builder = *builder;
   cache->max_idle = max_idle;
   rlo__table_init(&cache->table, offsetof(entry, node));

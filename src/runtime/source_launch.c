@@ -58,9 +58,7 @@ static rlo_status ask_parameters(cl_kernel kernel, rlo__kernel_parameters **out_
   cl_uint count = 0;
   RLO_TRY(RLO_CL(clGetKernelInfo, kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL));
   rlo__kernel_parameters *made = rlo__alloc(sizeof *made + count * sizeof made->items[0]);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   made->count = (int32_t)count;
   for (cl_uint n = 0; n < count; ++n) {
     read_parameter(kernel, n, &made->items[n]);
@@ -91,15 +89,14 @@ static rlo_status check_count(const rlo__kernel_parameters *parameters, const ch
   const parameter *missing = count < parameters->count && parameters->items[count].is_known
                                  ? &parameters->items[count]
                                  : NULL;
-  if (missing == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "function '%s' takes %d arguments, and %d are given",
-                    function, parameters->count, count);
-  }
-  return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "function '%s' takes %d arguments, and %d are given: none "
-                  "for argument %d, '%s' (%s%s%s)",
-                  function, parameters->count, count, count, missing->name, address_name(missing),
-                  missing->is_const ? "const " : "", missing->type);
+  RLO_FAIL_IF(missing == NULL, RLO_INVALID_ARGUMENT,
+              "function '%s' takes %d arguments, and %d are given", function, parameters->count,
+              count);
+  return RLO_FAIL(
+      RLO_INVALID_ARGUMENT,
+      "function '%s' takes %d arguments, and %d are given: none for argument %d, '%s' (%s%s%s)",
+      function, parameters->count, count, count, missing->name, address_name(missing),
+      missing->is_const ? "const " : "", missing->type);
 }
 
 /* Returns whether a type is one of OpenCL C's by its name, or a vector of it:
@@ -147,11 +144,9 @@ static rlo_status check_kind(const rlo__kernel_parameters *parameters, const cha
   if (!p->is_known || fits(p, kind)) {
     return RLO_OK;
   }
-  return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "argument %d is %s, and function '%s' takes '%s' (%s%s%s) "
-                  "there",
-                  index, kinds[kind], function, p->name, address_name(p),
-                  p->is_const ? "const " : "", p->type);
+  return RLO_FAIL(
+      RLO_INVALID_ARGUMENT, "argument %d is %s, and function '%s' takes '%s' (%s%s%s) there", index,
+      kinds[kind], function, p->name, address_name(p), p->is_const ? "const " : "", p->type);
 }
 
 /* ---------------------------------------------------------------- launching */
@@ -178,10 +173,10 @@ static rlo_status set_argument(cl_kernel kernel, const rlo__source_launch *launc
   cl_int code = clSetKernelArg(kernel, (cl_uint)index, bytes, value);
   if (code == CL_INVALID_ARG_SIZE) {
     /* The driver had not told the size of this parameter. */
-    return rlo__status_fail_cl(RLO_INVALID_ARGUMENT, "clSetKernelArg", code,
-                               "argument %d has %zu bytes, and function '%s' "
-                               "takes another size there",
-                               index, bytes, launch->function);
+    return rlo__status_fail_cl(
+        RLO_INVALID_ARGUMENT, "clSetKernelArg", code,
+        "argument %d has %zu bytes, and function '%s' takes another size there", index, bytes,
+        launch->function);
   }
   return rlo__status_prefix(rlo__cl_error_check("clSetKernelArg", code),
                             "argument %d of function '%s': ", index, launch->function);
@@ -193,12 +188,9 @@ rlo_status rlo__source_launch_enqueue(rlo_context *context, cl_command_queue que
   RLO_TRY(rlo__context_check_process(context));
   rlo__program_spec spec = {.source = launch->source, .source_bytes = strlen(launch->source)};
   size_t name_length = strlen(launch->function);
-  if (name_length >= sizeof spec.kernel_name) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the kernel function's name has %zu characters; the limit is "
-                    "%zu",
-                    name_length, sizeof spec.kernel_name - 1);
-  }
+  RLO_FAIL_IF(name_length >= sizeof spec.kernel_name, RLO_INVALID_ARGUMENT,
+              "the kernel function's name has %zu characters; the limit is %zu", name_length,
+              sizeof spec.kernel_name - 1);
   memcpy(spec.kernel_name, launch->function, name_length + 1);
   rlo__program *program = NULL;
   rlo__pooled_kernel *kernel = NULL;

@@ -29,9 +29,7 @@ static void free_worker(rlo__worker *worker) {
 rlo_status rlo__worker_create(rlo__worker **out_worker) {
   *out_worker = NULL;
   rlo__worker *worker = rlo__alloc(sizeof *worker);
-  if (worker == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(worker);
   worker->end = &worker->first;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&worker->mutex));

@@ -107,9 +107,7 @@ static rlo_status add_text(json_t *metadata, int text, const char *name, const c
 static rlo_status add_shape(json_t *metadata, const char *name, const rlo_shape *shape) {
   const size_t bytes = rlo_shape_format(shape, NULL, 0) + 1;
   char *text = rlo__alloc(bytes);
-  if (text == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(text);
   (void)rlo_shape_format(shape, text, bytes);
   const rlo_status status = add_text(metadata, RLO__SHAPE_TEXT, name, text);
   rlo__free(text);
@@ -161,9 +159,8 @@ static rlo_status add_members(rlo_safetensors_plan *plan, int32_t f, json_t *hea
   for (int64_t at = 0; *n < plan->num_members && plan->order[*n].file == f; ++*n) {
     const int64_t m = plan->order[*n].member;
     const char *name = plan->names[m];
-    if (strcmp(name, RLO__METADATA_KEY) == 0 || json_object_get(map, name) != NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "two members, or one and the metadata, are '%s'", name);
-    }
+    RLO_FAIL_IF(strcmp(name, RLO__METADATA_KEY) == 0 || json_object_get(map, name) != NULL,
+                RLO_INVALID_ARGUMENT, "two members, or one and the metadata, are '%s'", name);
     plan->places[m].offset_bytes = at;
     at += plan->places[m].bytes;
     RLO_TRY(add_member(header, metadata, name, plan->shapes[m], &plan->places[m]));
@@ -182,14 +179,11 @@ static rlo_status make_head(planned_file *file, const json_t *header) {
   const int64_t end = RLO__LENGTH_BYTES + (int64_t)length;
   const int64_t bytes = rlo__ceil_div(end, file->alignment) * file->alignment;
   const int64_t told = bytes - RLO__LENGTH_BYTES;
-  if (told > RLO_SAFETENSORS_MAX_HEADER_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s has a header of %zu bytes; the format allows %d",
-                    file->name, length, RLO_SAFETENSORS_MAX_HEADER_BYTES);
-  }
+  RLO_FAIL_IF(told > RLO_SAFETENSORS_MAX_HEADER_BYTES, RLO_UNSUPPORTED,
+              "%s has a header of %zu bytes; the format allows %d", file->name, length,
+              RLO_SAFETENSORS_MAX_HEADER_BYTES);
   file->head = rlo__alloc((size_t)bytes);
-  if (file->head == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(file->head);
   /* The host is little-endian: base/version.c. */
   memcpy(file->head, &told, RLO__LENGTH_BYTES);
   memset(file->head + RLO__LENGTH_BYTES, ' ', (size_t)told);
@@ -271,16 +265,12 @@ rlo_status rlo_safetensors_plan_create(const char *const *names, const rlo_shape
   RLO_TRY(rlo__options_read("plan options", "RLO_SAFETENSORS_PLAN_OPTIONS_INIT", options, &read,
                             sizeof(read)));
   RLO_REQUIRE_LIST(read.metadata, read.num_metadata);
-  if (count < 0 || read.shard_bytes < 0 || read.num_metadata < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%" PRId64 " members, %" PRId64 " texts and %" PRId64
-                    " bytes of a file; none may be negative",
-                    count, read.num_metadata, read.shard_bytes);
-  }
+  RLO_FAIL_IF(count < 0 || read.shard_bytes < 0 || read.num_metadata < 0, RLO_INVALID_ARGUMENT,
+              "%" PRId64 " members, %" PRId64 " texts and %" PRId64
+              " bytes of a file; none may be negative",
+              count, read.num_metadata, read.shard_bytes);
   rlo_safetensors_plan *plan = rlo__alloc(sizeof(*plan));
-  if (plan == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(plan);
   *plan = (rlo_safetensors_plan){
       .names = names, .shapes = shapes, .options = read, .num_members = count};
   json_t *map = json_object();

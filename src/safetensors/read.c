@@ -56,9 +56,8 @@ static rlo_status blame(rlo_status status, const char *path, const char *name) {
 static rlo_status parse_object(const char *path, const char *text, size_t bytes, json_t **out) {
   json_error_t error;
   /* The format lets a header begin with nothing else. */
-  if (bytes == 0 || text[0] != '{') {
-    return RLO_FAIL(RLO_PARSE, "%s has no JSON object where one has to begin", path);
-  }
+  RLO_FAIL_IF(bytes == 0 || text[0] != '{', RLO_PARSE,
+              "%s has no JSON object where one has to begin", path);
   *out = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
   return *out != NULL
              ? RLO_OK
@@ -71,15 +70,13 @@ static rlo_status read_header(const open_file *file, int64_t file_bytes, json_t 
   uint64_t length = 0;
   /* The host is little-endian: base/version.c. */
   RLO_TRY(rlo__file_pread(file->fd, file->path, &length, RLO__LENGTH_BYTES, 0));
-  if (length > RLO_SAFETENSORS_MAX_HEADER_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s has a header of %" PRIu64 " bytes; the format allows %d",
-                    file->path, length, RLO_SAFETENSORS_MAX_HEADER_BYTES);
-  }
+  RLO_FAIL_IF(length > RLO_SAFETENSORS_MAX_HEADER_BYTES, RLO_UNSUPPORTED,
+              "%s has a header of %" PRIu64 " bytes; the format allows %d", file->path, length,
+              RLO_SAFETENSORS_MAX_HEADER_BYTES);
   *out_begin = RLO__LENGTH_BYTES + (int64_t)length;
-  if (*out_begin > file_bytes) {
-    return RLO_FAIL(RLO_DATA_LOSS, "%s has %" PRId64 " bytes; its header ends at byte %" PRId64,
-                    file->path, file_bytes, *out_begin);
-  }
+  RLO_FAIL_IF(*out_begin > file_bytes, RLO_DATA_LOSS,
+              "%s has %" PRId64 " bytes; its header ends at byte %" PRId64, file->path, file_bytes,
+              *out_begin);
   char *text = rlo__alloc_unset((size_t)length);
   rlo_status status =
       text == NULL ? RLO_OUT_OF_MEMORY
@@ -98,18 +95,15 @@ static rlo_status parse_fields(json_t *value, int64_t all_bytes, member *m, json
   const char *type;
   json_int_t begin;
   json_int_t end;
-  if (json_unpack(value, "{s:s, s:o, s:[I, I!]}", "dtype", &type, "shape", out_dims, "data_offsets",
-                  &begin, &end) != 0 ||
-      !json_is_array(*out_dims)) {
-    return RLO_FAIL(RLO_PARSE,
-                    "it has to have a dtype, a shape and data_offsets, a string, an array and an "
-                    "array of two numbers");
-  }
-  if (begin < 0 || end < begin || end > all_bytes) {
-    return RLO_FAIL(RLO_PARSE,
-                    "it goes from byte %lld to byte %lld of the %" PRId64 " behind the header",
-                    (long long)begin, (long long)end, all_bytes);
-  }
+  RLO_FAIL_IF(json_unpack(value, "{s:s, s:o, s:[I, I!]}", "dtype", &type, "shape", out_dims,
+                          "data_offsets", &begin, &end) != 0 ||
+                  !json_is_array(*out_dims),
+              RLO_PARSE,
+              "it has to have a dtype, a shape and data_offsets, a string, an array and an array "
+              "of two numbers");
+  RLO_FAIL_IF(begin < 0 || end < begin || end > all_bytes, RLO_PARSE,
+              "it goes from byte %lld to byte %lld of the %" PRId64 " behind the header",
+              (long long)begin, (long long)end, all_bytes);
   const size_t rank = json_array_size(*out_dims);
   *m = (member){.dtype = rlo__safetensors_type(type),
                 .rank = (int32_t)rank,
@@ -118,8 +112,8 @@ static rlo_status parse_fields(json_t *value, int64_t all_bytes, member *m, json
   return m->dtype != RLO_DTYPE_INVALID && rank <= RLO_MAX_RANK
              ? RLO_OK
              : RLO_FAIL(RLO_UNSUPPORTED,
-                        "the type '%s' with %zu dimensions; known are those of the format, with "
-                        "up to %d",
+                        "the type '%s' with %zu dimensions; known are those of the format, with up "
+                        "to %d",
                         type, rank, RLO_MAX_RANK);
 }
 
@@ -130,16 +124,13 @@ static rlo_status parse_dims(const json_t *dims, member *m) {
   for (int32_t d = 0; d < m->rank; ++d) {
     const json_t *size = json_array_get(dims, (size_t)d);
     m->dims[d] = json_integer_value(size);
-    if (!json_is_integer(size) || m->dims[d] < 0) {
-      return RLO_FAIL(RLO_PARSE, "dimension %d is no size", d);
-    }
+    RLO_FAIL_IF(!json_is_integer(size) || m->dims[d] < 0, RLO_PARSE, "dimension %d is no size", d);
   }
   RLO_TRY(rlo__safetensors_plain_shape(m->dtype, m->dims, m->rank, &shape));
   RLO_TRY(rlo_shape_measure(&shape, &extent));
-  if (extent.elements * extent.element_bits % 8 != 0) {
-    return RLO_FAIL(RLO_PARSE, "%" PRId64 " elements of %" PRId64 " bits do not end with a byte",
-                    extent.elements, extent.element_bits);
-  }
+  RLO_FAIL_IF(extent.elements * extent.element_bits % 8 != 0, RLO_PARSE,
+              "%" PRId64 " elements of %" PRId64 " bits do not end with a byte", extent.elements,
+              extent.element_bits);
   return extent.bytes == m->bytes
              ? RLO_OK
              : RLO_FAIL(RLO_PARSE,
@@ -154,9 +145,7 @@ static rlo_status add_member(rlo_safetensors *list, const char *name, json_t *va
   RLO_TRY(parse_fields(value, all_bytes, &fields, &dims));
   const size_t dims_bytes = (size_t)fields.rank * sizeof(fields.dims[0]);
   member *m = rlo__alloc(sizeof(*m) + dims_bytes + strlen(name) + 1);
-  if (m == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(m);
   list->members[list->num_members++] = m;
   *m = fields;
   m->file = (int32_t)list->num_files - 1;
@@ -204,16 +193,12 @@ static rlo_status place_members(rlo_safetensors *list, size_t first, int64_t beg
     member *m = list->members[n];
     m->offset += begin;
     const int64_t other = rlo_safetensors_find(list, m->name);
-    if (other >= 0) {
-      return RLO_FAIL(RLO_PARSE, "%s and %s both have a member '%s'",
-                      list->files[list->members[other]->file].path, path, m->name);
-    }
-    if (m->offset != end) {
-      return RLO_FAIL(RLO_PARSE,
-                      "%s, member '%s': it begins at byte %" PRId64
-                      ", the one before it ends at byte %" PRId64,
-                      path, m->name, m->offset, end);
-    }
+    RLO_FAIL_IF(other >= 0, RLO_PARSE, "%s and %s both have a member '%s'",
+                list->files[list->members[other]->file].path, path, m->name);
+    RLO_FAIL_IF(m->offset != end, RLO_PARSE,
+                "%s, member '%s': it begins at byte %" PRId64
+                ", the one before it ends at byte %" PRId64,
+                path, m->name, m->offset, end);
     end += m->bytes;
     if (json_object_set_new(list->numbers, m->name, json_integer((json_int_t)n)) != 0) {
       return rlo__safetensors_fail_json(m->name);
@@ -241,9 +226,7 @@ static rlo_status add_file(rlo_safetensors *list, const char *path) {
     return file->fd < 0 ? rlo__file_fail("cannot open", path, errno)
                         : RLO_FAIL(RLO_IO, "%s is not a regular file", path);
   }
-  if (file->path == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(file->path);
   RLO_TRY(read_header(file, st.st_size, &header, &begin));
   rlo_status status = add_members(list, header, st.st_size - begin);
   if (status == RLO_OK) {
@@ -258,10 +241,9 @@ static rlo_status add_file(rlo_safetensors *list, const char *path) {
 static rlo_status add_indexed(rlo_safetensors *list, const char *index_path, const char *name,
                               const char *file, json_t *seen) {
   char path[2 * PATH_MAX];
-  if (file == NULL || strchr(file, '/') != NULL || strlen(file) > NAME_MAX) {
-    return RLO_FAIL(RLO_PARSE, "%s: '%s' is in '%s', which is the name of no file beside it",
-                    index_path, name, file == NULL ? "" : file);
-  }
+  RLO_FAIL_IF(file == NULL || strchr(file, '/') != NULL || strlen(file) > NAME_MAX, RLO_PARSE,
+              "%s: '%s' is in '%s', which is the name of no file beside it", index_path, name,
+              file == NULL ? "" : file);
   if (json_object_get(seen, file) == NULL) {
     rlo__folder_of(index_path, path);
     const size_t length = strlen(path);
@@ -341,15 +323,11 @@ static rlo_status read_metadata(rlo_safetensors *list) {
   rlo_safetensors_text *text =
       rlo__alloc_array(json_object_size(list->metadata) + 1, sizeof(*list->texts));
   list->texts = text;
-  if (text == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(text);
   json_object_foreach(list->metadata, key, value) {
     *text = (rlo_safetensors_text){key, json_string_value(value)};
-    if (text->value == NULL) {
-      return RLO_FAIL(RLO_PARSE, "%s: '%s' of " RLO__METADATA_KEY " is no string",
-                      list->files[0].path, key);
-    }
+    RLO_FAIL_IF(text->value == NULL, RLO_PARSE, "%s: '%s' of " RLO__METADATA_KEY " is no string",
+                list->files[0].path, key);
     RLO_TRY(set_text(list, text));
     ++text;
   }
@@ -437,9 +415,8 @@ const char *rlo_safetensors_file_path(const rlo_safetensors *list, int32_t file)
 }
 
 static rlo_status find_number(const rlo_safetensors *list, int64_t n, const member **out) {
-  if (n < 0 || n >= (int64_t)list->num_members) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "member %" PRId64 " of %zu", n, list->num_members);
-  }
+  RLO_FAIL_IF(n < 0 || n >= (int64_t)list->num_members, RLO_OUT_OF_RANGE,
+              "member %" PRId64 " of %zu", n, list->num_members);
   *out = list->members[n];
   return RLO_OK;
 }

@@ -149,14 +149,11 @@ static rlo_status take_member(rlo_recipe_results *results, const rlo__rule *rule
       !match_name(stars, member->name, &match)) {
     return RLO_OK;
   }
-  if (*taken > 0) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS, "member '%s' is taken twice, by rule %d and by %s",
-                    member->name, *taken, rule->label);
-  }
-  if (rule->number == 0 && strcmp(results->recipe->rest, "refuse") == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "no rule takes member '%s', and the recipe refuses the rest", member->name);
-  }
+  RLO_FAIL_IF(*taken > 0, RLO_ALREADY_EXISTS, "member '%s' is taken twice, by rule %d and by %s",
+              member->name, *taken, rule->label);
+  RLO_FAIL_IF(rule->number == 0 && strcmp(results->recipe->rest, "refuse") == 0,
+              RLO_INVALID_ARGUMENT, "no rule takes member '%s', and the recipe refuses the rest",
+              member->name);
   *is_used = true;
   *taken = rule->number;
   const bool is_copy =
@@ -225,20 +222,16 @@ static rlo_status check_pieces(const rlo_recipe_results *results, const piece *p
   int64_t numbers = 1;
   for (int64_t n = 0; n < count; ++n) {
     numbers = rlo__max(numbers, (pieces[n].place & UINT32_MAX) + 1);
-    if (n > 0 && (pieces[n].rule != rule || pieces[n].place == pieces[n - 1].place)) {
-      return RLO_FAIL(RLO_ALREADY_EXISTS, "'%s' is made of '%s' by %s, and of '%s' by %s",
-                      pieces[n].name, results->members[pieces[n - 1].member].name,
-                      pieces[n - 1].rule->label, results->members[pieces[n].member].name,
-                      pieces[n].rule->label);
-    }
+    RLO_FAIL_IF(n > 0 && (pieces[n].rule != rule || pieces[n].place == pieces[n - 1].place),
+                RLO_ALREADY_EXISTS, "'%s' is made of '%s' by %s, and of '%s' by %s", pieces[n].name,
+                results->members[pieces[n - 1].member].name, pieces[n - 1].rule->label,
+                results->members[pieces[n].member].name, pieces[n].rule->label);
   }
   for (int64_t n = 0; n < texts * numbers; ++n) {
-    if (n == count || pieces[n].place != (n / numbers << 32) + n % numbers) {
-      return RLO_FAIL(RLO_NOT_FOUND,
-                      "%s, result '%s': of '%s' text %lld of %lld, number %lld is missing",
-                      rule->label, pieces[0].name, rule->from.text, (long long)(n / numbers) + 1,
-                      (long long)texts, (long long)(n % numbers));
-    }
+    RLO_FAIL_IF(n == count || pieces[n].place != (n / numbers << 32) + n % numbers, RLO_NOT_FOUND,
+                "%s, result '%s': of '%s' text %lld of %lld, number %lld is missing", rule->label,
+                pieces[0].name, rule->from.text, (long long)(n / numbers) + 1, (long long)texts,
+                (long long)(n % numbers));
   }
   return RLO_OK;
 }
@@ -268,11 +261,9 @@ static rlo_status set_sharding(const rlo_recipe_results *results, piece *p) {
   const rlo__rule *rule = p->rule;
   for (int32_t n = 0; n < p->made.num_members && rule->sharding != NULL; ++n) {
     const rlo_recipe_member *member = &results->members[p->made.members[n]];
-    if (member->sharding != NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: member '%s' is the part of a device already, of %s", rule->label,
-                      member->name, member->sharding);
-    }
+    RLO_FAIL_IF(member->sharding != NULL, RLO_INVALID_ARGUMENT,
+                "%s: member '%s' is the part of a device already, of %s", rule->label, member->name,
+                member->sharding);
   }
   p->made.sharding = rule->is_moving ? rule->sharding : p->made.sharding;
   return RLO_OK;
@@ -311,9 +302,7 @@ static rlo_status make_results(rlo_recipe_results *results) {
   piece *pieces = results->pieces;
   size_t begin = 0;
   results->numbers = rlo__alloc_array(count, sizeof(*results->numbers));
-  if (results->numbers == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(results->numbers);
   qsort(pieces, count, sizeof(*pieces), by_name);
   for (size_t n = 0; n < count; ++n) {
     results->numbers[n] = pieces[n].member;
@@ -338,9 +327,7 @@ static rlo_status apply(rlo_recipe_results *results) {
   const rlo_recipe *recipe = results->recipe;
   const int32_t num_rules = recipe->num_rules + (strcmp(recipe->rest, "drop") != 0);
   results->taken = rlo__alloc_array((size_t)results->num_members + 1, sizeof(*results->taken));
-  if (results->taken == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(results->taken);
   RLO_TRY(take_made(results));
   for (int32_t n = 0; n < num_rules; ++n) {
     RLO_TRY(take(results, &recipe->rules[n]));
@@ -353,13 +340,9 @@ rlo_status rlo_recipe_apply(const rlo_recipe *recipe, const rlo_recipe_member *m
   RLO_REQUIRE(recipe, out_results);
   *out_results = NULL;
   RLO_REQUIRE_LIST(members, count);
-  if (count < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%lld members", (long long)count);
-  }
+  RLO_FAIL_IF(count < 0, RLO_INVALID_ARGUMENT, "%lld members", (long long)count);
   rlo_recipe_results *results = rlo__alloc(sizeof(*results));
-  if (results == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(results);
   *results = (rlo_recipe_results){.recipe = recipe, .members = members, .num_members = count};
   const rlo_status status = apply(results);
   if (status != RLO_OK) {
@@ -398,12 +381,10 @@ rlo_status rlo_recipe_results_lower(const rlo_recipe_results *results, int64_t n
   rlo_shape shape;
   RLO_REQUIRE(results, out_problems);
   *out_problems = NULL;
-  if ((begin == NULL) != (end == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a box has no %s", begin == NULL ? "begin" : "end");
-  }
-  if (n < 0 || n >= rlo_recipe_results_count(results)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "result %lld of %zu", (long long)n, results->count);
-  }
+  RLO_FAIL_IF((begin == NULL) != (end == NULL), RLO_INVALID_ARGUMENT, "a box has no %s",
+              begin == NULL ? "begin" : "end");
+  RLO_FAIL_IF(n < 0 || n >= rlo_recipe_results_count(results), RLO_OUT_OF_RANGE,
+              "result %lld of %zu", (long long)n, results->count);
   const piece *p = &results->pieces[n];
   return rlo__result_lower(p->rule, &p->made, results->members, begin, end, &shape, out_problems);
 }

@@ -53,10 +53,8 @@ static int32_t dimension(int64_t number) {
 
 static rlo_status append_perm(const operation *op, rlo_chain *chain) {
   int32_t permutation[RLO_MAX_RANK];
-  if (op->count != rlo_chain_shape(chain)->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d dimensions, and the array has %d", op->count,
-                    rlo_chain_shape(chain)->rank);
-  }
+  RLO_FAIL_IF(op->count != rlo_chain_shape(chain)->rank, RLO_INVALID_ARGUMENT,
+              "%d dimensions, and the array has %d", op->count, rlo_chain_shape(chain)->rank);
   for (int32_t n = 0; n < op->count; ++n) {
     permutation[n] = dimension(op->numbers[n]);
   }
@@ -71,10 +69,8 @@ static rlo_status append_reshape(const operation *op, rlo_chain *chain) {
 static rlo_status append_box(const operation *op, rlo_chain *chain) {
   int64_t columns[2][RLO_MAX_RANK];
   const int32_t rank = rlo_chain_shape(chain)->rank;
-  if (op->count > 2 * rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d dimensions, and the array has %d", op->count / 2,
-                    rank);
-  }
+  RLO_FAIL_IF(op->count > 2 * rank, RLO_INVALID_ARGUMENT, "%d dimensions, and the array has %d",
+              op->count / 2, rank);
   for (int32_t n = 0; n < 2 * rank; ++n) {
     columns[n % 2][n / 2] = n < op->count ? op->numbers[n] : op->kind->left_out[n % 2];
   }
@@ -87,11 +83,10 @@ static rlo_status append_split(const operation *op, rlo_chain *chain) {
   const int32_t parts = op->rule->num_parts;
   const rlo_shape *shape = rlo_chain_shape(chain);
   const int32_t dim = dimension(op->numbers[0]) + (op->numbers[0] < 0 ? shape->rank : 0);
-  if (op->count == 1 ? dim < 0 || dim >= shape->rank || shape->dims[dim] % parts != 0
-                     : op->count != parts + 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "this does not make %d parts of dimension %lld", parts,
-                    (long long)op->numbers[0]);
-  }
+  RLO_FAIL_IF(op->count == 1 ? dim < 0 || dim >= shape->rank || shape->dims[dim] % parts != 0
+                             : op->count != parts + 1,
+              RLO_INVALID_ARGUMENT, "this does not make %d parts of dimension %lld", parts,
+              (long long)op->numbers[0]);
   for (int32_t n = 0; n < parts; ++n) {
     sizes[n] = op->count == 1 ? shape->dims[dim] / parts : op->numbers[n + 1];
   }
@@ -112,10 +107,8 @@ static bool is_unreduced(const rlo_sharding *sharding) {
 
 static rlo_status find_box(const rlo_sharding *sharding, const rlo_shape *shape, int64_t device,
                            rlo_box *out_box) {
-  if (is_unreduced(sharding)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "devices hold summands of an unreduced array, and nothing says which");
-  }
+  RLO_FAIL_IF(is_unreduced(sharding), RLO_UNSUPPORTED,
+              "devices hold summands of an unreduced array, and nothing says which");
   const int64_t num_devices = rlo__max(1, rlo_sharding_num_devices(sharding));
   RLO_TRY(rlo_sharding_validate(sharding, shape, num_devices));
   return rlo_sharding_get_box(sharding, shape, device, out_box);
@@ -135,8 +128,8 @@ static rlo_status append_cast(const operation *op, rlo_chain *chain) {
   const rlo_dtype dtype = rlo_chain_shape(chain)->dtype;
   return op->rule->number == 0 && rlo_dtype_is_floating(op->dtype) && !rlo_dtype_is_floating(dtype)
              ? RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "a member of the rest is %s, which is cast to a floating-point type by "
-                        "a rule of its own only, or is kept by one",
+                        "a member of the rest is %s, which is cast to a floating-point type by a "
+                        "rule of its own only, or is kept by one",
                         rlo_dtype_name(dtype))
              : rlo_chain_convert(chain, op->dtype);
 }
@@ -204,12 +197,10 @@ static rlo_status read_op(const rlo__rule *rule, size_t n, operation *out) {
   while (length > 0 && kind < last && strncmp(text, kind->example, length) != 0) {
     ++kind;
   }
-  if (length == 0 || strncmp(text, kind->example, length) != 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "operation '%s' is none of perm, reshape, concat, stack, split, slice, pad, "
-                    "shard, cast and layout, with arguments",
-                    length == 0 ? "" : text);
-  }
+  RLO_FAIL_IF(length == 0 || strncmp(text, kind->example, length) != 0, RLO_PARSE,
+              "operation '%s' is none of perm, reshape, concat, stack, split, slice, pad, shard, "
+              "cast and layout, with arguments",
+              length == 0 ? "" : text);
   *out = (operation){.rule = rule, .kind = kind, .text = text, .arguments = text + length};
   const char *arguments = out->arguments;
   return (kind->characters != NULL
@@ -243,11 +234,9 @@ static rlo_status read_ops(rlo__rule *rule, rlo__str *made_by) {
     splits += op.kind->append == append_split;
     const bool is_shard = op.kind->append == append_shard;
     const bool is_moving = is_shard || op.kind->characters != NULL;
-    if (is_layout(op.kind) ? n + 1 < json_array_size(rule->ops) : is_moving && rule->sharding) {
-      return RLO_FAIL(RLO_PARSE,
-                      "a layout is the last operation, and a shard the last but for it "
-                      "and casts");
-    }
+    RLO_FAIL_IF(
+        is_layout(op.kind) ? n + 1 < json_array_size(rule->ops) : is_moving && rule->sharding,
+        RLO_PARSE, "a layout is the last operation, and a shard the last but for it and casts");
     if (is_moving) {
       rlo__str_printf(made_by, "%s%s", rule->is_moving ? "; " : "[", op.text);
       rule->is_moving = true;

@@ -15,13 +15,11 @@
 static rlo_status read_pattern(const char *text, rlo__pattern *out) {
   const char *open = strchr(text, '{');
   const char *end = open == NULL ? NULL : open + 1 + strcspn(open + 1, "*{}");
-  if (strchr(text, '}') != end ||
-      (open != NULL && (end == open + 1 || strpbrk(end + 1, "{}") != NULL))) {
-    return RLO_FAIL(RLO_PARSE,
-                    "'%s': a group is written {q,k,v}, there is one, and its texts have no *, { "
-                    "and }",
-                    text);
-  }
+  RLO_FAIL_IF(strchr(text, '}') != end ||
+                  (open != NULL && (end == open + 1 || strpbrk(end + 1, "{}") != NULL)),
+              RLO_PARSE,
+              "'%s': a group is written {q,k,v}, there is one, and its texts have no *, { and }",
+              text);
   *out = (rlo__pattern){text, 0, 1};
   for (const char *at = text; *at != '\0'; ++at) {
     out->num_stars += *at == '*';
@@ -61,9 +59,7 @@ static rlo_status check_keys(json_t *object, const char *const *known) {
     for (; *at != NULL && strcmp(*at, key) != 0; ++at) {
       rlo__nearest_try(&nearest, *at);
     }
-    if (*at == NULL) {
-      return RLO_FAIL(RLO_PARSE, "there is no key '%s'%s", key, nearest.hint);
-    }
+    RLO_FAIL_IF(*at == NULL, RLO_PARSE, "there is no key '%s'%s", key, nearest.hint);
   }
   return RLO_OK;
 }
@@ -76,11 +72,10 @@ static rlo_status read_rule(json_t *object, rlo__rule *rule) {
   const json_t *to = json_object_get(object, "to");
   rule->ops = json_object_get(object, "ops");
   RLO_TRY(check_keys(object, is_rule ? keys : keys_of_rest));
-  if (is_rule ? !json_is_string(from) || (to != NULL && !json_is_string(to)) ||
-                    (rule->ops != NULL && !json_is_array(rule->ops))
-              : object != NULL && !json_is_string(object) && !json_is_array(rule->ops)) {
-    return RLO_FAIL(RLO_PARSE, "\"from\" and \"to\" are texts, and \"ops\" is a list");
-  }
+  RLO_FAIL_IF(is_rule ? !json_is_string(from) || (to != NULL && !json_is_string(to)) ||
+                            (rule->ops != NULL && !json_is_array(rule->ops))
+                      : object != NULL && !json_is_string(object) && !json_is_array(rule->ops),
+              RLO_PARSE, "\"from\" and \"to\" are texts, and \"ops\" is a list");
   RLO_TRY(read_pattern(is_rule ? json_string_value(from) : "*", &rule->from));
   RLO_TRY(read_pattern(to == NULL ? rule->from.text : json_string_value(to), &rule->to));
   RLO_TRY(relate_names(rule));
@@ -107,21 +102,17 @@ static rlo_status read_recipe(rlo_recipe *recipe, int64_t device) {
   const json_t *rules = json_object_get(recipe->root, "rules");
   json_t *rest = json_object_get(recipe->root, "rest");
   RLO_TRY(check_keys(recipe->root, keys));
-  if (!json_is_array(rules)) {
-    return RLO_FAIL(RLO_PARSE, "a recipe is {\"rules\": [" EXAMPLE "], \"rest\": \"copy\"}");
-  }
+  RLO_FAIL_IF(!json_is_array(rules), RLO_PARSE,
+              "a recipe is {\"rules\": [" EXAMPLE "], \"rest\": \"copy\"}");
   recipe->rest = json_is_string(rest) ? json_string_value(rest) : "copy";
-  if (strcmp(recipe->rest, "copy") != 0 && strcmp(recipe->rest, "refuse") != 0 &&
-      strcmp(recipe->rest, "drop") != 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "\"rest\" is \"copy\", \"refuse\", \"drop\" or {\"ops\": [\"cast bf16\"]}, and "
-                    "not \"%s\"",
-                    recipe->rest);
-  }
+  RLO_FAIL_IF(
+      strcmp(recipe->rest, "copy") != 0 && strcmp(recipe->rest, "refuse") != 0 &&
+          strcmp(recipe->rest, "drop") != 0,
+      RLO_PARSE,
+      "\"rest\" is \"copy\", \"refuse\", \"drop\" or {\"ops\": [\"cast bf16\"]}, and not \"%s\"",
+      recipe->rest);
   recipe->rules = rlo__alloc_array(json_array_size(rules) + 1, sizeof(*recipe->rules));
-  if (recipe->rules == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(recipe->rules);
   recipe->num_rules = (int32_t)json_array_size(rules);
   bool is_sharded = device < 0;
   for (int32_t n = 0; n <= recipe->num_rules; ++n) {
@@ -139,14 +130,10 @@ rlo_status rlo_recipe_parse(const char *text, size_t bytes, int64_t device,
                             rlo_recipe **out_recipe) {
   RLO_REQUIRE(text, out_recipe);
   *out_recipe = NULL;
-  if (bytes > RLO_RECIPE_MAX_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a recipe of %zu bytes is longer than %d", bytes,
-                    RLO_RECIPE_MAX_BYTES);
-  }
+  RLO_FAIL_IF(bytes > RLO_RECIPE_MAX_BYTES, RLO_UNSUPPORTED,
+              "a recipe of %zu bytes is longer than %d", bytes, RLO_RECIPE_MAX_BYTES);
   rlo_recipe *recipe = rlo__alloc(sizeof(*recipe));
-  if (recipe == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(recipe);
   json_error_t error;
   recipe->root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
   const rlo_status status =

@@ -15,18 +15,13 @@
 
 static rlo_status check_pair(const rlo_shape *from, const rlo_shape *to,
                              const int32_t *permutation) {
-  if (from->dtype != to->dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a redistribution keeps the element type, and the "
-                    "destination has another one");
-  }
+  RLO_FAIL_IF(from->dtype != to->dtype, RLO_INVALID_ARGUMENT,
+              "a redistribution keeps the element type, and the destination has another one");
   for (int32_t k = 0; k < to->rank; ++k) {
-    if (to->dims[k] != from->dims[permutation[k]]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "destination dimension %" PRId32 " is %" PRId64 ", source dimension %" PRId32
-                      " is %" PRId64 "; they must be equal",
-                      k, to->dims[k], permutation[k], from->dims[permutation[k]]);
-    }
+    RLO_FAIL_IF(to->dims[k] != from->dims[permutation[k]], RLO_INVALID_ARGUMENT,
+                "destination dimension %" PRId32 " is %" PRId64 ", source dimension %" PRId32
+                " is %" PRId64 "; they must be equal",
+                k, to->dims[k], permutation[k], from->dims[permutation[k]]);
   }
   return RLO_OK;
 }
@@ -47,10 +42,8 @@ static rlo_status init(const rlo_redistribution_options *o, rlo_redistribution *
   RLO_TRY(check_side(from, o->from, plan->num_devices, "source"));
   RLO_TRY(check_side(to, o->to, plan->num_devices, "destination"));
   plan->rank = o->to->rank;
-  if (o->from->rank != plan->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "source has rank %" PRId32 ", destination rank %" PRId32,
-                    o->from->rank, plan->rank);
-  }
+  RLO_FAIL_IF(o->from->rank != plan->rank, RLO_INVALID_ARGUMENT,
+              "source has rank %" PRId32 ", destination rank %" PRId32, o->from->rank, plan->rank);
   for (int32_t k = 0; k < plan->rank; ++k) {
     plan->from[k] = k;
   }
@@ -63,11 +56,8 @@ static rlo_status init(const rlo_redistribution_options *o, rlo_redistribution *
   plan->element_bits = rlo_shape_element_size_bits(o->to);
   RLO_TRY(rlo__holding_init(from, o->from, plan->num_devices, &plan->source));
   RLO_TRY(rlo__holding_init(to, o->to, plan->num_devices, &plan->destination));
-  if (plan->destination.num_addends > 1) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the destination is unreduced: a redistribution adds "
-                    "summands up and makes none");
-  }
+  RLO_FAIL_IF(plan->destination.num_addends > 1, RLO_UNSUPPORTED,
+              "the destination is unreduced: a redistribution adds summands up and makes none");
   return RLO_OK;
 }
 
@@ -80,9 +70,7 @@ rlo_status rlo_redistribution_create(const rlo_redistribution_options *options,
                             &o, sizeof o));
   RLO_REQUIRE(o.from, o.to, o.from_sharding, o.to_sharding);
   rlo_redistribution *plan = rlo__alloc(sizeof *plan);
-  if (plan == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(plan);
   atomic_init(&plan->references, 1);
   plan->sharding[0] = rlo_sharding_retain(o.from_sharding);
   plan->sharding[1] = rlo_sharding_retain(o.to_sharding);
@@ -180,10 +168,8 @@ static int64_t find_sender(const rlo_redistribution *plan, const rlo__held_tile 
 }
 
 rlo_status rlo__redistribution_check_device(const rlo_redistribution *plan, int64_t device) {
-  if (device < 0 || device >= plan->num_devices) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "device %" PRId64 " is outside 0..%" PRId64, device,
-                    plan->num_devices - 1);
-  }
+  RLO_FAIL_IF(device < 0 || device >= plan->num_devices, RLO_OUT_OF_RANGE,
+              "device %" PRId64 " is outside 0..%" PRId64, device, plan->num_devices - 1);
   return RLO_OK;
 }
 

@@ -32,14 +32,11 @@ static rlo_status exchange(rlo_sharding *sharding, rlo_sharding_kind from, rlo_s
 static rlo_status check_no_box_copies(const rlo__holding *holding) {
   for (int64_t k = 0; holding->order != NULL && k < holding->counts[0]; ++k) {
     int64_t first = holding->begins[k];
-    if (holding->begins[k + 1] - first > 1) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "boxes %" PRId64 " and %" PRId64
-                      " of the destination are copies, and the gradients of "
-                      "copies of a box, which are to be added, have no "
-                      "sharding",
-                      holding->order[first], holding->order[first + 1]);
-    }
+    RLO_FAIL_IF(holding->begins[k + 1] - first > 1, RLO_UNSUPPORTED,
+                "boxes %" PRId64 " and %" PRId64
+                " of the destination are copies, and the gradients of copies of a box, which are "
+                "to be added, have no sharding",
+                holding->order[first], holding->order[first + 1]);
   }
   return RLO_OK;
 }

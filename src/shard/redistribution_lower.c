@@ -23,13 +23,12 @@ static rlo_status find_part(const rlo_sharding *sharding, const rlo_shape *shape
 static rlo_status locate(const part *p, const rlo_box *box, int64_t device,
                          int64_t begin[RLO_MAX_RANK], int64_t end[RLO_MAX_RANK]) {
   for (int32_t d = 0; d < p->box.rank; ++d) {
-    if (box->rank != p->box.rank || box->start[d] < p->box.start[d] ||
-        box->limit[d] > p->box.limit[d] || box->start[d] > box->limit[d]) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "the piece is %" PRId64 ":%" PRId64 " in dimension %" PRId32
-                      ", device %" PRId64 " holds %" PRId64 ":%" PRId64,
-                      box->start[d], box->limit[d], d, device, p->box.start[d], p->box.limit[d]);
-    }
+    RLO_FAIL_IF(box->rank != p->box.rank || box->start[d] < p->box.start[d] ||
+                    box->limit[d] > p->box.limit[d] || box->start[d] > box->limit[d],
+                RLO_OUT_OF_RANGE,
+                "the piece is %" PRId64 ":%" PRId64 " in dimension %" PRId32 ", device %" PRId64
+                " holds %" PRId64 ":%" PRId64,
+                box->start[d], box->limit[d], d, device, p->box.start[d], p->box.limit[d]);
     begin[d] = box->start[d] - p->box.start[d];
     end[d] = box->limit[d] - p->box.start[d];
   }
@@ -140,9 +139,8 @@ rlo_status rlo_redistribution_lower_fill(const rlo_redistribution *plan, int64_t
   RLO_REQUIRE(plan, out_list);
   *out_list = NULL;
   RLO_TRY(rlo__redistribution_check_device(plan, device));
-  if (plan->rank == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the array has no dimensions: its piece brings the fill");
-  }
+  RLO_FAIL_IF(plan->rank == 0, RLO_INVALID_ARGUMENT,
+              "the array has no dimensions: its piece brings the fill");
   part target;
   RLO_TRY(find_part(plan->sharding[1], &plan->destination_shape, device, &target));
   rlo_redistribution_piece nothing = {.peer = device, .box = target.box};

@@ -147,11 +147,9 @@ static rlo_status visit_holders(void *payload, const rlo_redistribution_piece *p
   int64_t num_copies = rlo__holding_count_copies(source, tile);
   for (int64_t copy = 0; copy < num_copies; ++copy) {
     int64_t device = rlo__holding_device(source, tile, piece->addend, copy);
-    if (++walk->num_visits > rlo__thresholds.shard_weighed_gains) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "too many pieces to relabel: more than %" PRId64 " gains of parts",
-                      rlo__thresholds.shard_weighed_gains);
-    }
+    RLO_FAIL_IF(++walk->num_visits > rlo__thresholds.shard_weighed_gains, RLO_UNSUPPORTED,
+                "too many pieces to relabel: more than %" PRId64 " gains of parts",
+                rlo__thresholds.shard_weighed_gains);
     RLO_TRY(walk->fn(walk, device, piece->bytes));
   }
   return RLO_OK;
@@ -171,12 +169,10 @@ static rlo_status visit_gains(gain_walk *walk, int64_t part) {
  */
 static rlo_status note_gain(gain_walk *walk, int64_t device, int64_t gain) {
   int64_t count = walk->plan->num_devices;
-  if (gain > RLO_RELABEL_MAX_PIECE_BYTES) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "a piece of device %" PRId64 " has %" PRId64
-                    " bytes, and parts are assigned for at most %" PRId64,
-                    walk->part, gain, (int64_t)RLO_RELABEL_MAX_PIECE_BYTES);
-  }
+  RLO_FAIL_IF(gain > RLO_RELABEL_MAX_PIECE_BYTES, RLO_OVERFLOW,
+              "a piece of device %" PRId64 " has %" PRId64
+              " bytes, and parts are assigned for at most %" PRId64,
+              walk->part, gain, (int64_t)RLO_RELABEL_MAX_PIECE_BYTES);
   walk->matrix[walk->part * count + device] += gain * (count + 1);
   return RLO_OK;
 }

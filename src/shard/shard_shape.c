@@ -42,16 +42,12 @@ static rlo_status check_shape(const rlo_sharding *sharding, const rlo_shape *sha
   RLO_TRY(rlo_shape_validate(shape));
   RLO_TRY(check_has_boxes(sharding));
   int32_t rank = rank_of(sharding);
-  if (rank >= 0 && rank != shape->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the sharding is for arrays of rank %" PRId32 ", the shape has rank %" PRId32,
-                    rank, shape->rank);
-  }
+  RLO_FAIL_IF(rank >= 0 && rank != shape->rank, RLO_INVALID_ARGUMENT,
+              "the sharding is for arrays of rank %" PRId32 ", the shape has rank %" PRId32, rank,
+              shape->rank);
   for (int32_t d = 0; d < shape->rank; ++d) {
-    if (shape->is_dynamic[d]) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "dimension %" PRId32 " is dynamic: its boxes are not known",
-                      d);
-    }
+    RLO_FAIL_IF(shape->is_dynamic[d], RLO_UNSUPPORTED,
+                "dimension %" PRId32 " is dynamic: its boxes are not known", d);
   }
   return RLO_OK;
 }
@@ -71,22 +67,18 @@ static rlo_status check_distinct_boxes(const rlo__holding *h) {
         break;
       }
       rlo_box common = rlo__box_intersect(&box, &second);
-      if (rlo__box_count(&common) > 0) {
-        return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "boxes %" PRId64 " and %" PRId64 " overlap and are not equal",
-                        h->order[h->begins[k]], h->order[h->begins[other]]);
-      }
+      RLO_FAIL_IF(rlo__box_count(&common) > 0, RLO_INVALID_ARGUMENT,
+                  "boxes %" PRId64 " and %" PRId64 " overlap and are not equal",
+                  h->order[h->begins[k]], h->order[h->begins[other]]);
     }
   }
   int64_t num_elements = 1;
   for (int32_t d = 0; d < h->rank; ++d) {
     num_elements = rlo__mul_capped(num_elements, h->dims[d]);
   }
-  if (num_held != num_elements) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the boxes hold %" PRId64 " of the array's %" PRId64 " elements", num_held,
-                    num_elements);
-  }
+  RLO_FAIL_IF(num_held != num_elements, RLO_INVALID_ARGUMENT,
+              "the boxes hold %" PRId64 " of the array's %" PRId64 " elements", num_held,
+              num_elements);
   return RLO_OK;
 }
 
@@ -94,12 +86,10 @@ static rlo_status check_boxes(const rlo_sharding *sharding, const rlo_shape *sha
   for (int64_t k = 0; k < sharding->num_devices; ++k) {
     const rlo_box *box = &sharding->boxes[k];
     for (int32_t d = 0; d < shape->rank; ++d) {
-      if (box->limit[d] > shape->dims[d]) {
-        return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "box %" PRId64 " ends at %" PRId64 " in dimension %" PRId32
-                        ", which has size %" PRId64,
-                        k, box->limit[d], d, shape->dims[d]);
-      }
+      RLO_FAIL_IF(box->limit[d] > shape->dims[d], RLO_INVALID_ARGUMENT,
+                  "box %" PRId64 " ends at %" PRId64 " in dimension %" PRId32
+                  ", which has size %" PRId64,
+                  k, box->limit[d], d, shape->dims[d]);
     }
   }
   rlo__holding holding;
@@ -115,17 +105,13 @@ rlo_status rlo_sharding_validate(const rlo_sharding *sharding, const rlo_shape *
                                  int64_t num_devices) {
   RLO_REQUIRE(sharding, shape);
   RLO_TRY(check_shape(sharding, shape));
-  if (num_devices < 1 || num_devices > RLO_SHARDING_MAX_DEVICES) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%" PRId64 " devices are outside 1..%d", num_devices,
-                    RLO_SHARDING_MAX_DEVICES);
-  }
-  if (sharding->num_devices > num_devices ||
-      (sharding->num_devices < num_devices &&
-       (sharding->kind == RLO_SHARDING_TILED || sharding->kind == RLO_SHARDING_BOXES))) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the sharding is for %" PRId64 " devices, and there are %" PRId64,
-                    sharding->num_devices, num_devices);
-  }
+  RLO_FAIL_IF(num_devices < 1 || num_devices > RLO_SHARDING_MAX_DEVICES, RLO_OUT_OF_RANGE,
+              "%" PRId64 " devices are outside 1..%d", num_devices, RLO_SHARDING_MAX_DEVICES);
+  RLO_FAIL_IF(sharding->num_devices > num_devices ||
+                  (sharding->num_devices < num_devices &&
+                   (sharding->kind == RLO_SHARDING_TILED || sharding->kind == RLO_SHARDING_BOXES)),
+              RLO_OUT_OF_RANGE, "the sharding is for %" PRId64 " devices, and there are %" PRId64,
+              sharding->num_devices, num_devices);
   return sharding->kind == RLO_SHARDING_BOXES ? check_boxes(sharding, shape) : RLO_OK;
 }
 
@@ -135,10 +121,8 @@ rlo_status rlo_sharding_get_box(const rlo_sharding *sharding, const rlo_shape *s
   RLO_TRY(check_shape(sharding, shape));
   bool names_all = sharding->kind == RLO_SHARDING_TILED || sharding->kind == RLO_SHARDING_BOXES;
   int64_t limit = names_all ? sharding->num_devices : RLO_SHARDING_MAX_DEVICES;
-  if (device < 0 || device >= limit) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "device %" PRId64 " is outside 0..%" PRId64, device,
-                    limit - 1);
-  }
+  RLO_FAIL_IF(device < 0 || device >= limit, RLO_OUT_OF_RANGE,
+              "device %" PRId64 " is outside 0..%" PRId64, device, limit - 1);
   if (sharding->kind == RLO_SHARDING_BOXES) {
     *out_box = sharding->boxes[device];
     return RLO_OK;
@@ -174,9 +158,8 @@ rlo_status rlo_sharding_get_shard_shape(const rlo_sharding *sharding, const rlo_
   RLO_REQUIRE(sharding, shape, out_shape);
   rlo_box box;
   RLO_TRY(rlo_sharding_get_box(sharding, shape, device, &box));
-  if (shape->layout.kind == RLO_LAYOUT_STRIDED) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a shard of a strided layout has no layout of its own");
-  }
+  RLO_FAIL_IF(shape->layout.kind == RLO_LAYOUT_STRIDED, RLO_UNSUPPORTED,
+              "a shard of a strided layout has no layout of its own");
   rlo_shape shard = *shape;
   for (int32_t d = 0; d < shape->rank; ++d) {
     shard.dims[d] = box.limit[d] - box.start[d];

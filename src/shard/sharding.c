@@ -22,9 +22,7 @@ const char *rlo__sharding_word(rlo_sharding_kind kind) {
 
 static rlo_status create(rlo_sharding_kind kind, int64_t num_devices, rlo_sharding **out_sharding) {
   rlo_sharding *sharding = rlo__alloc(sizeof *sharding);
-  if (sharding == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(sharding);
   atomic_init(&sharding->references, 1);
   sharding->kind = kind;
   sharding->num_devices = num_devices;
@@ -44,84 +42,66 @@ rlo_status rlo_sharding_make(rlo_sharding_kind kind, rlo_sharding **out_sharding
 rlo_status rlo_sharding_make_maximal(int64_t device, rlo_sharding **out_sharding) {
   RLO_REQUIRE(out_sharding);
   *out_sharding = NULL;
-  if (device < 0 || device >= RLO_SHARDING_MAX_DEVICES) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "device %" PRId64 " is outside 0..%d", device,
-                    RLO_SHARDING_MAX_DEVICES - 1);
-  }
+  RLO_FAIL_IF(device < 0 || device >= RLO_SHARDING_MAX_DEVICES, RLO_OUT_OF_RANGE,
+              "device %" PRId64 " is outside 0..%d", device, RLO_SHARDING_MAX_DEVICES - 1);
   return create(RLO_SHARDING_MAXIMAL, device + 1, out_sharding);
 }
 
 static rlo_status check_subgroup(const rlo_sharding_subgroup *subgroup, int32_t position) {
-  if (subgroup->kind != RLO_SHARDING_REPLICATED && subgroup->kind != RLO_SHARDING_UNREDUCED &&
-      subgroup->kind != RLO_SHARDING_MANUAL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "subgroup %" PRId32
-                    " is of sharding kind %d, and only replicated, unreduced "
-                    "and manual ones exist",
-                    position, (int)subgroup->kind);
-  }
+  RLO_FAIL_IF(subgroup->kind != RLO_SHARDING_REPLICATED &&
+                  subgroup->kind != RLO_SHARDING_UNREDUCED && subgroup->kind != RLO_SHARDING_MANUAL,
+              RLO_INVALID_ARGUMENT,
+              "subgroup %" PRId32
+              " is of sharding kind %d, and only replicated, unreduced and manual ones exist",
+              position, (int)subgroup->kind);
   return RLO_OK;
 }
 
 /* The number of cells of the grid. */
 static rlo_status count_cells(const rlo_sharding_tiles *tiles, int64_t *out_cells) {
-  if (tiles->rank < 0 || tiles->rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a grid of rank %" PRId32 " is outside 0..%d", tiles->rank,
-                    RLO_MAX_RANK);
-  }
-  if (tiles->num_subgroups < 0 || tiles->num_subgroups > RLO_SHARDING_MAX_SUBGROUPS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%" PRId32 " subgroups are outside 0..%d",
-                    tiles->num_subgroups, RLO_SHARDING_MAX_SUBGROUPS);
-  }
+  RLO_FAIL_IF(tiles->rank < 0 || tiles->rank > RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "a grid of rank %" PRId32 " is outside 0..%d", tiles->rank, RLO_MAX_RANK);
+  RLO_FAIL_IF(tiles->num_subgroups < 0 || tiles->num_subgroups > RLO_SHARDING_MAX_SUBGROUPS,
+              RLO_UNSUPPORTED, "%" PRId32 " subgroups are outside 0..%d", tiles->num_subgroups,
+              RLO_SHARDING_MAX_SUBGROUPS);
   int64_t cells = 1;
   for (int32_t d = 0; d < tiles->rank + tiles->num_subgroups; ++d) {
     int32_t subgroup = d - tiles->rank;
     int64_t count = subgroup < 0 ? tiles->counts[d] : tiles->subgroups[subgroup].count;
-    if (count < 1) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %" PRId32 " of the grid has %" PRId64
-                      " cells, and at least 1 is needed",
-                      d, count);
-    }
+    RLO_FAIL_IF(count < 1, RLO_INVALID_ARGUMENT,
+                "dimension %" PRId32 " of the grid has %" PRId64 " cells, and at least 1 is needed",
+                d, count);
     if (subgroup >= 0) {
       RLO_TRY(check_subgroup(&tiles->subgroups[subgroup], subgroup));
     }
     cells = rlo__mul_capped(cells, count);
   }
-  if (cells > RLO_SHARDING_MAX_DEVICES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a grid of more than %d cells", RLO_SHARDING_MAX_DEVICES);
-  }
+  RLO_FAIL_IF(cells > RLO_SHARDING_MAX_DEVICES, RLO_UNSUPPORTED, "a grid of more than %d cells",
+              RLO_SHARDING_MAX_DEVICES);
   *out_cells = cells;
   return RLO_OK;
 }
 
 static rlo_status check_iota(const rlo_sharding_tiles *tiles, int64_t cells) {
-  if (tiles->iota_rank > RLO_SHARDING_MAX_IOTA_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "iota of rank %" PRId32 ", and at most %d is possible",
-                    tiles->iota_rank, RLO_SHARDING_MAX_IOTA_RANK);
-  }
+  RLO_FAIL_IF(tiles->iota_rank > RLO_SHARDING_MAX_IOTA_RANK, RLO_UNSUPPORTED,
+              "iota of rank %" PRId32 ", and at most %d is possible", tiles->iota_rank,
+              RLO_SHARDING_MAX_IOTA_RANK);
   bool is_seen[RLO_SHARDING_MAX_IOTA_RANK] = {false};
   int64_t product = 1;
   for (int32_t k = 0; k < tiles->iota_rank; ++k) {
     int32_t axis = tiles->iota_permutation[k];
     bool is_axis = axis >= 0 && axis < tiles->iota_rank;
-    if (!is_axis || is_seen[axis]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "entry %" PRId32 " of iota's permutation, %" PRId32 ", is %s", k, axis,
-                      is_axis ? "there twice" : "no dimension of it");
-    }
+    RLO_FAIL_IF(!is_axis || is_seen[axis], RLO_INVALID_ARGUMENT,
+                "entry %" PRId32 " of iota's permutation, %" PRId32 ", is %s", k, axis,
+                is_axis ? "there twice" : "no dimension of it");
     is_seen[axis] = true;
-    if (tiles->iota_dims[k] < 1) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %" PRId32 " of iota is %" PRId64 ", and at least 1 is needed", k,
-                      tiles->iota_dims[k]);
-    }
+    RLO_FAIL_IF(tiles->iota_dims[k] < 1, RLO_INVALID_ARGUMENT,
+                "dimension %" PRId32 " of iota is %" PRId64 ", and at least 1 is needed", k,
+                tiles->iota_dims[k]);
     product = rlo__mul_capped(product, tiles->iota_dims[k]);
   }
-  if (product != cells) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "iota has %" PRId64 " devices, the grid %" PRId64 " cells", product, cells);
-  }
+  RLO_FAIL_IF(product != cells, RLO_INVALID_ARGUMENT,
+              "iota has %" PRId64 " devices, the grid %" PRId64 " cells", product, cells);
   return RLO_OK;
 }
 
@@ -232,17 +212,13 @@ static rlo_status find_cells(const rlo_sharding *sharding) {
   }
   for (int64_t cell = 0; cell < cells; ++cell) {
     int64_t device = sharding->tiles.devices[cell];
-    if (device < 0 || device >= cells) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "cell %" PRId64 " of the grid names device %" PRId64
-                      ", and a grid of %" PRId64 " cells uses devices 0..%" PRId64,
-                      cell, device, cells, cells - 1);
-    }
-    if (sharding->cells[device] >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "cells %" PRId64 " and %" PRId64 " of the grid name the same device %" PRId64,
-                      sharding->cells[device], cell, device);
-    }
+    RLO_FAIL_IF(device < 0 || device >= cells, RLO_INVALID_ARGUMENT,
+                "cell %" PRId64 " of the grid names device %" PRId64 ", and a grid of %" PRId64
+                " cells uses devices 0..%" PRId64,
+                cell, device, cells, cells - 1);
+    RLO_FAIL_IF(sharding->cells[device] >= 0, RLO_INVALID_ARGUMENT,
+                "cells %" PRId64 " and %" PRId64 " of the grid name the same device %" PRId64,
+                sharding->cells[device], cell, device);
     sharding->cells[device] = cell;
   }
   return RLO_OK;
@@ -304,19 +280,15 @@ rlo_status rlo_sharding_make_tiled(const rlo_sharding_tiles *tiles, rlo_sharding
 }
 
 static rlo_status check_box(const rlo_box *box, int64_t device, int32_t rank) {
-  if (box->rank != rank || rank < 0 || rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "box %" PRId64 " has rank %" PRId32 ", the first one %" PRId32
-                    ", and 0..%d is possible",
-                    device, box->rank, rank, RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(box->rank != rank || rank < 0 || rank > RLO_MAX_RANK, RLO_INVALID_ARGUMENT,
+              "box %" PRId64 " has rank %" PRId32 ", the first one %" PRId32
+              ", and 0..%d is possible",
+              device, box->rank, rank, RLO_MAX_RANK);
   for (int32_t d = 0; d < rank; ++d) {
-    if (box->start[d] < 0 || box->limit[d] < box->start[d]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "box %" PRId64 " is %" PRId64 ":%" PRId64 " in dimension %" PRId32
-                      "; 0 <= start <= limit is needed",
-                      device, box->start[d], box->limit[d], d);
-    }
+    RLO_FAIL_IF(box->start[d] < 0 || box->limit[d] < box->start[d], RLO_INVALID_ARGUMENT,
+                "box %" PRId64 " is %" PRId64 ":%" PRId64 " in dimension %" PRId32
+                "; 0 <= start <= limit is needed",
+                device, box->start[d], box->limit[d], d);
   }
   return RLO_OK;
 }
@@ -326,13 +298,11 @@ rlo_status rlo_sharding_make_boxes(const rlo_box *boxes, int64_t num_boxes,
   RLO_REQUIRE(out_sharding);
   *out_sharding = NULL;
   RLO_REQUIRE_LIST(boxes, num_boxes);
-  if (num_boxes < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%" PRId64 " boxes, and at least 1 is needed", num_boxes);
-  }
-  if (num_boxes > RLO_SHARDING_MAX_DEVICES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%" PRId64 " boxes, and at most %d are possible", num_boxes,
-                    RLO_SHARDING_MAX_DEVICES);
-  }
+  RLO_FAIL_IF(num_boxes < 1, RLO_INVALID_ARGUMENT, "%" PRId64 " boxes, and at least 1 is needed",
+              num_boxes);
+  RLO_FAIL_IF(num_boxes > RLO_SHARDING_MAX_DEVICES, RLO_UNSUPPORTED,
+              "%" PRId64 " boxes, and at most %d are possible", num_boxes,
+              RLO_SHARDING_MAX_DEVICES);
   for (int64_t k = 0; k < num_boxes; ++k) {
     RLO_TRY(check_box(&boxes[k], k, boxes[0].rank));
   }
@@ -354,11 +324,9 @@ static rlo_status check_devices(const int64_t *devices, int64_t num_devices, boo
   for (int64_t k = 0; k < num_devices; ++k) {
     int64_t device = devices[k];
     bool is_device = device >= 0 && device < num_devices;
-    if (!is_device || is_seen[device]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "device %" PRId64 ", for what device %" PRId64 " holds, is %s 0..%" PRId64,
-                      device, k, is_device ? "there twice, of" : "none of", num_devices - 1);
-    }
+    RLO_FAIL_IF(!is_device || is_seen[device], RLO_INVALID_ARGUMENT,
+                "device %" PRId64 ", for what device %" PRId64 " holds, is %s 0..%" PRId64, device,
+                k, is_device ? "there twice, of" : "none of", num_devices - 1);
     is_seen[device] = true;
   }
   return RLO_OK;
@@ -369,9 +337,7 @@ static rlo_status relabel_tiles(const rlo_sharding *sharding, const int64_t *dev
   size_t cells = (size_t)sharding->num_devices;
   rlo_sharding_tiles tiles = sharding->tiles;
   int64_t *list = rlo__alloc_array(cells, sizeof *list);
-  if (list == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(list);
   for (size_t cell = 0; cell < cells; ++cell) {
     list[cell] = devices[tiles.devices[cell]];
   }
@@ -386,9 +352,7 @@ static rlo_status relabel_boxes(const rlo_sharding *sharding, const int64_t *dev
                                 rlo_sharding **out_sharding) {
   size_t count = (size_t)sharding->num_devices;
   rlo_box *boxes = rlo__alloc_array(count, sizeof *boxes);
-  if (boxes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(boxes);
   for (size_t k = 0; k < count; ++k) {
     boxes[devices[k]] = sharding->boxes[k];
   }
@@ -424,17 +388,13 @@ rlo_status rlo_sharding_relabel(rlo_sharding *sharding, const int64_t *devices, 
   RLO_REQUIRE(sharding, out_sharding);
   *out_sharding = NULL;
   RLO_REQUIRE_LIST(devices, num_devices);
-  if (sharding->kind == RLO_SHARDING_MANUAL || sharding->kind == RLO_SHARDING_UNKNOWN) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a manual or unknown sharding does not say what a device "
-                    "holds");
-  }
+  RLO_FAIL_IF(sharding->kind == RLO_SHARDING_MANUAL || sharding->kind == RLO_SHARDING_UNKNOWN,
+              RLO_UNSUPPORTED, "a manual or unknown sharding does not say what a device holds");
   bool names_all = sharding->kind == RLO_SHARDING_TILED || sharding->kind == RLO_SHARDING_BOXES;
-  if (num_devices < sharding->num_devices || (names_all && num_devices > sharding->num_devices)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the sharding is for %" PRId64 " devices, and %" PRId64 " are relabelled",
-                    sharding->num_devices, num_devices);
-  }
+  RLO_FAIL_IF(
+      num_devices < sharding->num_devices || (names_all && num_devices > sharding->num_devices),
+      RLO_OUT_OF_RANGE, "the sharding is for %" PRId64 " devices, and %" PRId64 " are relabelled",
+      sharding->num_devices, num_devices);
   bool *is_seen = rlo__alloc_array((size_t)num_devices, sizeof *is_seen);
   rlo_status status =
       is_seen == NULL ? RLO_OUT_OF_MEMORY : check_devices(devices, num_devices, is_seen);
@@ -491,10 +451,8 @@ void rlo__sharding_hash(const rlo_sharding *sharding, rlo__hash *hash) {
 
 rlo_status rlo_sharding_get_tiles(const rlo_sharding *sharding, rlo_sharding_tiles *out_tiles) {
   RLO_REQUIRE(sharding, out_tiles);
-  if (sharding->kind != RLO_SHARDING_TILED) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a sharding of kind %d has no grid of tiles",
-                    (int)sharding->kind);
-  }
+  RLO_FAIL_IF(sharding->kind != RLO_SHARDING_TILED, RLO_INVALID_ARGUMENT,
+              "a sharding of kind %d has no grid of tiles", (int)sharding->kind);
   *out_tiles = sharding->tiles;
   return RLO_OK;
 }

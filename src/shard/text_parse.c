@@ -70,10 +70,9 @@ static rlo_status parse_devices(rlo__lexer *lexer, int64_t **out_devices, size_t
     if (count > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
-    if (count == RLO_SHARDING_MAX_DEVICES) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d devices", lexer->token.position,
-                      RLO_SHARDING_MAX_DEVICES);
-    }
+    RLO_FAIL_IF(count == RLO_SHARDING_MAX_DEVICES, RLO_UNSUPPORTED,
+                "position %zu: more than %d devices", lexer->token.position,
+                RLO_SHARDING_MAX_DEVICES);
     RLO_TRY(rlo__array_reserve(out_devices, sizeof **out_devices, count + 1, &capacity));
     RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a device or '<='", &(*out_devices)[count]));
     ++count;
@@ -101,10 +100,9 @@ static rlo_status parse_subgroup_kinds(rlo__lexer *lexer, rlo_sharding_tiles *ti
     if (tiles->num_subgroups > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
-    if (tiles->num_subgroups == RLO_SHARDING_MAX_SUBGROUPS) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d subgroups",
-                      lexer->token.position, RLO_SHARDING_MAX_SUBGROUPS);
-    }
+    RLO_FAIL_IF(tiles->num_subgroups == RLO_SHARDING_MAX_SUBGROUPS, RLO_UNSUPPORTED,
+                "position %zu: more than %d subgroups", lexer->token.position,
+                RLO_SHARDING_MAX_SUBGROUPS);
     if (!find_plain_kind(lexer, &tiles->subgroups[tiles->num_subgroups].kind)) {
       return rlo__lexer_refuse(lexer, "'replicated', 'unreduced' or 'manual'");
     }
@@ -128,11 +126,9 @@ static rlo_status parse_subgroups(rlo__lexer *lexer, const int64_t *grid, int32_
     RLO_TRY(parse_subgroup_kinds(lexer, tiles));
   }
   tiles->rank = grid_rank - tiles->num_subgroups;
-  if (tiles->rank < 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "position %zu: %" PRId32 " subgroups of a grid that has %" PRId32 " dimensions",
-                    position, tiles->num_subgroups, grid_rank);
-  }
+  RLO_FAIL_IF(tiles->rank < 0, RLO_PARSE,
+              "position %zu: %" PRId32 " subgroups of a grid that has %" PRId32 " dimensions",
+              position, tiles->num_subgroups, grid_rank);
   for (int32_t d = 0; d < grid_rank; ++d) {
     if (d < tiles->rank && d < RLO_MAX_RANK) {
       tiles->counts[d] = grid[d];
@@ -160,10 +156,9 @@ static rlo_status parse_cells(rlo__lexer *lexer, bool is_iota, int64_t cells, in
   size_t position = lexer->token.position;
   size_t num_devices = 0;
   RLO_TRY(parse_devices(lexer, devices, &num_devices));
-  if ((size_t)cells != num_devices) {
-    return RLO_FAIL(RLO_PARSE, "position %zu: %zu devices for a grid of %s cells", position,
-                    num_devices, (size_t)cells > num_devices ? "more" : "fewer");
-  }
+  RLO_FAIL_IF((size_t)cells != num_devices, RLO_PARSE,
+              "position %zu: %zu devices for a grid of %s cells", position, num_devices,
+              (size_t)cells > num_devices ? "more" : "fewer");
   tiles->iota_rank = 0;
   tiles->devices = *devices;
   return RLO_OK;
@@ -190,10 +185,8 @@ static rlo_status parse_box(rlo__lexer *lexer, rlo_box *box) {
   RLO_TRY(rlo__lexer_expect(lexer, "["));
   while (!rlo__lexer_is_at(lexer, "]")) {
     int32_t d = box->rank;
-    if (d == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
-                      lexer->token.position, RLO_MAX_RANK);
-    }
+    RLO_FAIL_IF(d == RLO_MAX_RANK, RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
+                lexer->token.position, RLO_MAX_RANK);
     if (d > 0) {
       RLO_TRY(rlo__lexer_expect(lexer, ","));
     }
@@ -209,10 +202,9 @@ static rlo_status parse_boxes(rlo__lexer *lexer, rlo_box **boxes, rlo_sharding *
   size_t capacity = 0;
   size_t count = 0;
   do {
-    if (count == RLO_SHARDING_MAX_DEVICES) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d boxes", lexer->token.position,
-                      RLO_SHARDING_MAX_DEVICES);
-    }
+    RLO_FAIL_IF(count == RLO_SHARDING_MAX_DEVICES, RLO_UNSUPPORTED,
+                "position %zu: more than %d boxes", lexer->token.position,
+                RLO_SHARDING_MAX_DEVICES);
     RLO_TRY(rlo__array_reserve(boxes, sizeof **boxes, count + 1, &capacity));
     (*boxes)[count] = (rlo_box){0};
     RLO_TRY(parse_box(lexer, &(*boxes)[count]));
@@ -281,10 +273,8 @@ static rlo_status parse_axis(rlo__lexer *lexer, named_form *named) {
   if (lexer->token.kind != RLO__TOKEN_STRING || find_axis(lexer, named) < axis) {
     return rlo__lexer_refuse(lexer, "a name in quotes that no other axis has");
   }
-  if (axis == RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d axes", lexer->token.position,
-                    RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(axis == RLO_MAX_RANK, RLO_UNSUPPORTED, "position %zu: more than %d axes",
+              lexer->token.position, RLO_MAX_RANK);
   named->names[axis] = lexer->token;
   named->mesh.rank = axis + 1;
   RLO_TRY(expect_behind(lexer, "="));
@@ -318,12 +308,10 @@ static rlo_status parse_part(rlo__lexer *lexer, named_form *named) {
     is_free = stride % (named->strides[k] * named->sizes[k]) == 0 ||
               named->strides[k] % (stride * size) == 0;
   }
-  if (!is_free) {
-    return RLO_FAIL(RLO_PARSE,
-                    "position %zu: part (%" PRId64 ")%" PRId64 " of an axis of size %" PRId64
-                    " does not divide it, or is in use",
-                    position, before, size, whole);
-  }
+  RLO_FAIL_IF(!is_free, RLO_PARSE,
+              "position %zu: part (%" PRId64 ")%" PRId64 " of an axis of size %" PRId64
+              " does not divide it, or is in use",
+              position, before, size, whole);
   if (size > 1) {
     named->sizes[named->num_parts] = size;
     named->strides[named->num_parts++] = stride;
@@ -354,10 +342,8 @@ static rlo_status parse_parts(rlo__lexer *lexer, named_form *named, int64_t *cou
 
 static rlo_status parse_dimension(rlo__lexer *lexer, named_form *named) {
   rlo_sharding_tiles *tiles = &named->tiles;
-  if (tiles->rank == RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
-                    lexer->token.position, RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(tiles->rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "position %zu: a rank above the limit of %d", lexer->token.position, RLO_MAX_RANK);
   return parse_parts(lexer, named, &tiles->counts[tiles->rank++]);
 }
 
@@ -414,9 +400,7 @@ static rlo_status make_named(named_form *named, const rlo_sharding *mesh,
         (rlo_sharding_subgroup){RLO_SHARDING_REPLICATED, rest};
   }
   int64_t *devices = rlo__alloc_array((size_t)mesh->num_devices, 2 * sizeof *devices);
-  if (devices == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(devices);
   int64_t *num_copies = devices + mesh->num_devices;
   for (int64_t place = 0; place < mesh->num_devices; ++place) {
     int64_t cell = 0;
@@ -455,12 +439,9 @@ static rlo_status parse_named(rlo__lexer *lexer, rlo_sharding **out_sharding) {
 
 static rlo_status parse_sharding(rlo__lexer *lexer, rlo_sharding **out_sharding) {
   RLO_TRY(rlo__lexer_expect(lexer, "{"));
-  if (rlo__lexer_is_at(lexer, "{")) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "position %zu: the sharding of a tuple; each of its arrays "
-                    "has one of its own",
-                    lexer->token.position);
-  }
+  RLO_FAIL_IF(rlo__lexer_is_at(lexer, "{"), RLO_UNSUPPORTED,
+              "position %zu: the sharding of a tuple; each of its arrays has one of its own",
+              lexer->token.position);
   rlo_sharding_kind kind;
   if (find_plain_kind(lexer, &kind)) {
     return parse_plain(lexer, kind, out_sharding);
@@ -491,9 +472,9 @@ static rlo_status parse_sharding(rlo__lexer *lexer, rlo_sharding **out_sharding)
     rlo__free(boxes);
     return status;
   }
-  return rlo__lexer_refuse(lexer,
-                           "'replicated', 'maximal', 'devices=', 'boxes=', "
-                           "'mesh', 'manual', 'unknown' or 'unreduced'");
+  return rlo__lexer_refuse(
+      lexer,
+      "'replicated', 'maximal', 'devices=', 'boxes=', 'mesh', 'manual', 'unknown' or 'unreduced'");
 }
 
 rlo_status rlo_sharding_parse(const char *text, size_t text_bytes, rlo_sharding **out_sharding) {

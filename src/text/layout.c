@@ -26,24 +26,18 @@ static rlo_status parse_per_dimension(rlo__text_parser *p, int64_t min, const ch
     if (count > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
-    if (count == p->shape.rank) {
-      return RLO_FAIL(RLO_PARSE,
-                      "position %zu: expected %d entries of %s, one for each "
-                      "dimension, found more",
-                      lexer->token.position, count, name);
-    }
+    RLO_FAIL_IF(count == p->shape.rank, RLO_PARSE,
+                "position %zu: expected %d entries of %s, one for each dimension, found more",
+                lexer->token.position, count, name);
     RLO_TRY(rlo__lexer_read_integer(lexer, min, expected, &out_values[count]));
     ++count;
   }
   if (!rlo__lexer_is_at(lexer, ")")) {
     return rlo__lexer_refuse(lexer, "',' or ')'");
   }
-  if (count < p->shape.rank) {
-    return RLO_FAIL(RLO_PARSE,
-                    "position %zu: expected %d entries of %s, one for each "
-                    "dimension, found %d",
-                    position, p->shape.rank, name, count);
-  }
+  RLO_FAIL_IF(count < p->shape.rank, RLO_PARSE,
+              "position %zu: expected %d entries of %s, one for each dimension, found %d", position,
+              p->shape.rank, name, count);
   return rlo__lexer_advance(lexer);
 }
 
@@ -60,10 +54,9 @@ static rlo_status parse_tile(rlo__text_parser *p) {
       }
       RLO_TRY(rlo__lexer_advance(p->lexer));
     }
-    if (rank == RLO_MAX_TILE_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a tile of more than %d dimensions",
-                      p->lexer->token.position, RLO_MAX_TILE_RANK);
-    }
+    RLO_FAIL_IF(rank == RLO_MAX_TILE_RANK, RLO_UNSUPPORTED,
+                "position %zu: a tile of more than %d dimensions", p->lexer->token.position,
+                RLO_MAX_TILE_RANK);
     dims[rank] = RLO_TILE_COMBINE;
     RLO_TRY(
         rlo__lexer_is_at(p->lexer, "*")
@@ -162,12 +155,9 @@ static rlo_status parse_bare_strides(rlo__text_parser *p) {
 }
 
 static rlo_status parse_strides(rlo__text_parser *p) {
-  if (p->num_minor_to_major != 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "position %zu: expected no minor_to_major before strides, "
-                    "found %d entries",
-                    p->minor_to_major_position, p->num_minor_to_major);
-  }
+  RLO_FAIL_IF(p->num_minor_to_major != 0, RLO_PARSE,
+              "position %zu: expected no minor_to_major before strides, found %d entries",
+              p->minor_to_major_position, p->num_minor_to_major);
   p->shape.layout.kind = RLO_LAYOUT_STRIDED;
   if (p->is_bare) {
     return parse_bare_strides(p);
@@ -297,16 +287,13 @@ static rlo_status parse_properties(rlo__text_parser *p) {
       ++at;
     }
     if (at == NUM_PROPERTIES) {
-      return rlo__lexer_refuse(p->lexer,
-                               "'}' or, once and in this order, D T L # * E S SC P M pad fill "
-                               "strides offset");
+      return rlo__lexer_refuse(
+          p->lexer, "'}' or, once and in this order, D T L # * E S SC P M pad fill strides offset");
     }
-    if (properties[at].parse == parse_physical_shape && !p->is_bare) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: only sparse arrays have a physical shape, "
-                      "P(...), and they are not supported",
-                      p->lexer->token.position);
-    }
+    RLO_FAIL_IF(properties[at].parse == parse_physical_shape && !p->is_bare, RLO_UNSUPPORTED,
+                "position %zu: only sparse arrays have a physical shape, P(...), and they are not "
+                "supported",
+                p->lexer->token.position);
     if (properties[at].parse == parse_offset && p->shape.layout.kind != RLO_LAYOUT_STRIDED) {
       return rlo__lexer_refuse(p->lexer, "strides before an offset");
     }
@@ -321,21 +308,13 @@ static rlo_status parse_properties(rlo__text_parser *p) {
 static rlo_status check_entry(const rlo__text_parser *p, size_t position, int32_t count,
                               int64_t dimension) {
   int32_t rank = p->shape.rank;
-  if (count == rank && p->is_bare) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d", position, rank);
-  }
-  if (count == rank) {
-    return RLO_FAIL(RLO_PARSE,
-                    "position %zu: expected %d entries of minor_to_major, "
-                    "found more",
-                    position, rank);
-  }
-  if (dimension < 0 || dimension >= rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "position %zu: minor_to_major[%d]=%lld is out of range for "
-                    "rank %d",
-                    position, count, (long long)dimension, rank);
-  }
+  RLO_FAIL_IF(count == rank && p->is_bare, RLO_UNSUPPORTED,
+              "position %zu: a rank above the limit of %d", position, rank);
+  RLO_FAIL_IF(count == rank, RLO_PARSE,
+              "position %zu: expected %d entries of minor_to_major, found more", position, rank);
+  RLO_FAIL_IF(dimension < 0 || dimension >= rank, RLO_INVALID_ARGUMENT,
+              "position %zu: minor_to_major[%d]=%lld is out of range for rank %d", position, count,
+              (long long)dimension, rank);
   return RLO_OK;
 }
 
@@ -385,11 +364,8 @@ rlo_status rlo__text_parse_layout(rlo__text_parser *p, bool may_be_empty) {
   } else if (!rlo__lexer_is_at(lexer, "}")) {
     return rlo__lexer_refuse(lexer, "',', ':' or '}'");
   }
-  if (p->shape.layout.kind == RLO_LAYOUT_DENSE && p->num_minor_to_major != p->shape.rank) {
-    return RLO_FAIL(RLO_PARSE,
-                    "position %zu: expected %d entries of minor_to_major, "
-                    "found %d",
-                    p->minor_to_major_position, p->shape.rank, p->num_minor_to_major);
-  }
+  RLO_FAIL_IF(p->shape.layout.kind == RLO_LAYOUT_DENSE && p->num_minor_to_major != p->shape.rank,
+              RLO_PARSE, "position %zu: expected %d entries of minor_to_major, found %d",
+              p->minor_to_major_position, p->shape.rank, p->num_minor_to_major);
   return rlo__lexer_expect(lexer, "}");
 }

@@ -49,10 +49,10 @@ static rlo_status skip_block_comment(rlo__lexer *lexer) {
     }
     ++lexer->next;
   }
-  return RLO_FAIL(RLO_PARSE,
-                  "position %zu: expected '*/' after the comment of position "
-                  "%zu, found the end of the text",
-                  lexer->next, start);
+  return RLO_FAIL(
+      RLO_PARSE,
+      "position %zu: expected '*/' after the comment of position %zu, found the end of the text",
+      lexer->next, start);
 }
 
 static rlo_status skip_blanks(rlo__lexer *lexer) {
@@ -187,10 +187,8 @@ rlo_status rlo__lexer_begin(rlo__lexer *lexer, const char *text, size_t text_byt
   if (text_bytes == RLO_TEXT_TERMINATED) {
     text_bytes = strlen(text);
   }
-  if (text_bytes > max_bytes) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a text of %zu bytes is beyond the limit of %zu", text_bytes,
-                    max_bytes);
-  }
+  RLO_FAIL_IF(text_bytes > max_bytes, RLO_UNSUPPORTED,
+              "a text of %zu bytes is beyond the limit of %zu", text_bytes, max_bytes);
   lexer->text = text;
   lexer->text_bytes = text_bytes;
   return rlo__lexer_advance(lexer);
@@ -256,10 +254,8 @@ rlo_status rlo__lexer_read_integers(rlo__lexer *lexer, int64_t min, const char *
     if (count > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
-    if (count == max) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: more than %d %s", lexer->token.position, max,
-                      what);
-    }
+    RLO_FAIL_IF(count == max, RLO_UNSUPPORTED, "position %zu: more than %d %s",
+                lexer->token.position, max, what);
     RLO_TRY(rlo__lexer_read_integer(lexer, min, expected, &out_values[count]));
     ++count;
   } while (rlo__lexer_is_at(lexer, ","));

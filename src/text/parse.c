@@ -27,10 +27,8 @@ static rlo_status parse_dims(rlo__text_parser *p) {
     if (rank > 0) {
       RLO_TRY(rlo__lexer_advance(lexer));
     }
-    if (rank == RLO_MAX_RANK) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
-                      lexer->token.position, RLO_MAX_RANK);
-    }
+    RLO_FAIL_IF(rank == RLO_MAX_RANK, RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
+                lexer->token.position, RLO_MAX_RANK);
     RLO_TRY(parse_dim(p, rank));
     ++rank;
   }
@@ -77,10 +75,9 @@ static rlo_status refuse_trees(const rlo__lexer *lexer) {
   };
 
   for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
-    if (rlo__lexer_is_at(lexer, others[i].spelling)) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "position %zu: %s is not an array, but a tree of shapes",
-                      lexer->token.position, others[i].construct);
-    }
+    RLO_FAIL_IF(rlo__lexer_is_at(lexer, others[i].spelling), RLO_UNSUPPORTED,
+                "position %zu: %s is not an array, but a tree of shapes", lexer->token.position,
+                others[i].construct);
   }
   return RLO_OK;
 }

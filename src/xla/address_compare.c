@@ -238,17 +238,15 @@ static rlo_status compare(workspace *w, bool *out_agree) {
     return RLO_OK;
   }
   return RLO_FAIL(RLO_UNSUPPORTED,
-                  "the tiles of two layouts repeat together only after more "
-                  "than %lld elements, so they cannot be compared",
+                  "the tiles of two layouts repeat together only after more than %lld elements, so "
+                  "they cannot be compared",
                   (long long)rlo__thresholds.shape_compared_points);
 }
 
 rlo_status rlo__address_maps_agree(const rlo__unit_order *a, const rlo__unit_order *b,
                                    bool *out_agree) {
   workspace *w = rlo__alloc(sizeof *w);
-  if (w == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(w);
   w->a = a;
   w->b = b;
   rlo_status status = compare(w, out_agree);

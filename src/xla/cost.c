@@ -68,8 +68,7 @@ static void sort(rlo_cost_part *parts, int32_t count) {
 
 static rlo_status refuse(int32_t dimension) {
   return RLO_FAIL(RLO_OVERFLOW,
-                  "the array is empty, but the positions of dimension %d do not "
-                  "fit 64 bits",
+                  "the array is empty, but the positions of dimension %d do not fit 64 bits",
                   dimension);
 }
 

@@ -213,10 +213,9 @@ rlo_status rlo_shape_align_layout(const rlo_shape *src, const int64_t *dims, int
   layout.memory_space = src->layout.memory_space;
   RLO_TRY(rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, &shape));
   RLO_TRY(rlo_shape_measure(&shape, &extent));
-  if (extent.elements != src_extent.elements) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the dimensions make %lld elements, the source has %lld",
-                    (long long)extent.elements, (long long)src_extent.elements);
-  }
+  RLO_FAIL_IF(extent.elements != src_extent.elements, RLO_INVALID_ARGUMENT,
+              "the dimensions make %lld elements, the source has %lld", (long long)extent.elements,
+              (long long)src_extent.elements);
   bool is_found = true;
   if (extent.elements > 0) {
     layout.kind = RLO_LAYOUT_STRIDED;

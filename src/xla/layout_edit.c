@@ -13,9 +13,7 @@ static bool is_dense(const rlo_layout *layout) {
 }
 
 static rlo_status check_dense(const rlo_layout *layout) {
-  if (!is_dense(layout)) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a strided layout has no order of dimensions");
-  }
+  RLO_FAIL_IF(!is_dense(layout), RLO_UNSUPPORTED, "a strided layout has no order of dimensions");
   return RLO_OK;
 }
 
@@ -233,9 +231,8 @@ rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout, const int
   for (int32_t k = 0; k < rank; ++k) {
     sizes[k] = dims[k] == 0 ? 0 : rlo_layout_max_split_size(layout, dims, rank, k);
   }
-  if (!rlo__dims_product(sizes, rank, out_elems)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the elements of a piece do not fit 64 bits");
-  }
+  RLO_FAIL_IF(!rlo__dims_product(sizes, rank, out_elems), RLO_OVERFLOW,
+              "the elements of a piece do not fit 64 bits");
   return RLO_OK;
 }
 

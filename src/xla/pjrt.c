@@ -15,21 +15,17 @@
 #define SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)NULL)->member))
 
 static rlo_status check_struct_size(const char *name, size_t given, size_t min) {
-  if (given < min) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: a struct_size of %zu is below %zu", name, given,
-                    min);
-  }
+  RLO_FAIL_IF(given < min, RLO_INVALID_ARGUMENT, "%s: a struct_size of %zu is below %zu", name,
+              given, min);
   return RLO_OK;
 }
 
 /* `rank` is that of a shape, so it has no sign. */
 static rlo_status check_count(const char *name, const int64_t *values, size_t count, int32_t rank) {
-  if (count != (size_t)rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%zu %s do not go with rank %d", count, name, rank);
-  }
-  if (count > 0 && values == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %zu %s are NULL", count, name);
-  }
+  RLO_FAIL_IF(count != (size_t)rank, RLO_INVALID_ARGUMENT, "%zu %s do not go with rank %d", count,
+              name, rank);
+  RLO_FAIL_IF(count > 0 && values == NULL, RLO_INVALID_ARGUMENT, "the %zu %s are NULL", count,
+              name);
   return RLO_OK;
 }
 
@@ -39,10 +35,9 @@ static rlo_status read_tiled(const rlo_pjrt_tiled *tiled, int32_t rank, rlo_layo
   RLO_TRY(check_count("entries of minor_to_major", tiled->minor_to_major,
                       tiled->minor_to_major_size, rank));
   RLO_TRY(rlo__layout_from_wire(tiled->minor_to_major, (size_t)rank, out_layout));
-  if (tiled->num_tiles > 0 && (tiled->tile_dims == NULL || tiled->tile_dim_sizes == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the dimensions or the sizes of %zu tiles are NULL",
-                    tiled->num_tiles);
-  }
+  RLO_FAIL_IF(tiled->num_tiles > 0 && (tiled->tile_dims == NULL || tiled->tile_dim_sizes == NULL),
+              RLO_INVALID_ARGUMENT, "the dimensions or the sizes of %zu tiles are NULL",
+              tiled->num_tiles);
   const int64_t *dims = tiled->tile_dims;
   for (size_t t = 0; t < tiled->num_tiles; ++t) {
     RLO_TRY(rlo__layout_add_wire_tile(out_layout, dims, tiled->tile_dim_sizes[t]));
@@ -115,9 +110,7 @@ static rlo_status check_expressible(const rlo_shape *shape) {
   };
 
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
-    if (parts[i].is_there) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "a PJRT layout cannot have %s", parts[i].name);
-    }
+    RLO_FAIL_IF(parts[i].is_there, RLO_UNSUPPORTED, "a PJRT layout cannot have %s", parts[i].name);
   }
   return RLO_OK;
 }
@@ -131,9 +124,8 @@ static void write_tile(rlo_pjrt_export *out, size_t *count, const int64_t *dims,
 
 static rlo_status write_tiled(const rlo_shape *shape, rlo_pjrt_export *out) {
   const rlo_layout *layout = &shape->layout;
-  if (layout->kind != RLO_LAYOUT_DENSE) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a strided layout cannot be written with minor_to_major");
-  }
+  RLO_FAIL_IF(layout->kind != RLO_LAYOUT_DENSE, RLO_UNSUPPORTED,
+              "a strided layout cannot be written with minor_to_major");
   rlo_pjrt_tiled *tiled = &out->layout.form.tiled;
   *tiled =
       (rlo_pjrt_tiled){.struct_size = sizeof *tiled, .minor_to_major_size = (size_t)shape->rank};
@@ -164,18 +156,12 @@ static rlo_status write_strides(const rlo_shape *shape, rlo_pjrt_export *out) {
   RLO_TRY(rlo_shape_to_strides(shape, out->byte_strides, &offset_elems));
   for (int32_t k = 0; k < shape->rank; ++k) {
     int64_t stride = out->byte_strides[k];
-    if (!rlo__mul(stride, element_bytes, &out->byte_strides[k])) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "dimension %d: the stride of %" PRId64
-                      " elements does not fit 64 bits in bytes",
-                      k, stride);
-    }
+    RLO_FAIL_IF(!rlo__mul(stride, element_bytes, &out->byte_strides[k]), RLO_OVERFLOW,
+                "dimension %d: the stride of %" PRId64 " elements does not fit 64 bits in bytes", k,
+                stride);
   }
-  if (!rlo__mul(offset_elems, element_bytes, &out->offset_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the offset of %" PRId64 " elements does not fit 64 bits in bytes",
-                    offset_elems);
-  }
+  RLO_FAIL_IF(!rlo__mul(offset_elems, element_bytes, &out->offset_bytes), RLO_OVERFLOW,
+              "the offset of %" PRId64 " elements does not fit 64 bits in bytes", offset_elems);
   return RLO_OK;
 }
 

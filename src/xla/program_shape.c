@@ -30,17 +30,13 @@ static bool is_name(const char *name) {
 
 static rlo_status add_parameter(rlo_program_shape *program, rlo_shape_tree *tree,
                                 const char *name) {
-  if (!is_name(name)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%s' cannot be the name of parameter %" PRId64
-                    ": a letter or '_', then letters, digits, '_', '.', '-'",
-                    name, program->num_parameters);
-  }
+  RLO_FAIL_IF(!is_name(name), RLO_INVALID_ARGUMENT,
+              "'%s' cannot be the name of parameter %" PRId64
+              ": a letter or '_', then letters, digits, '_', '.', '-'",
+              name, program->num_parameters);
   parameter *p = &program->parameters[program->num_parameters];
   p->name = rlo__alloc_string(name);
-  if (p->name == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(p->name);
   p->tree = rlo_shape_tree_retain(tree);
   ++program->num_parameters;
   return RLO_OK;
@@ -79,10 +75,8 @@ rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters, const cha
   *out_program = NULL;
   RLO_REQUIRE(result);
   RLO_REQUIRE_EACH(parameters, num_parameters);
-  if (num_parameters < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a program cannot have %" PRId64 " parameters",
-                    num_parameters);
-  }
+  RLO_FAIL_IF(num_parameters < 0, RLO_INVALID_ARGUMENT,
+              "a program cannot have %" PRId64 " parameters", num_parameters);
   return rlo__program_shape_create(parameters, num_parameters, names,
                                    names == NULL ? 0 : num_parameters, result, out_program);
 }

@@ -171,13 +171,11 @@ static rlo_status read_length(reader *r, size_t *out_length) {
   size_t start = r->at;
   uint64_t length = 0;
   RLO_TRY(read_varint(r, "a length", &length));
-  if (r->at - start > MAX_SHORT_VARINT_BYTES) {
-    return RLO_FAIL(RLO_PARSE, "byte %zu: a length takes more than 5 bytes", start);
-  }
-  if (length > r->end - r->at) {
-    return RLO_FAIL(RLO_DATA_LOSS, "byte %zu: %" PRIu64 " bytes are promised, %zu are there", start,
-                    length, r->end - r->at);
-  }
+  RLO_FAIL_IF(r->at - start > MAX_SHORT_VARINT_BYTES, RLO_PARSE,
+              "byte %zu: a length takes more than 5 bytes", start);
+  RLO_FAIL_IF(length > r->end - r->at, RLO_DATA_LOSS,
+              "byte %zu: %" PRIu64 " bytes are promised, %zu are there", start, length,
+              r->end - r->at);
   *out_length = (size_t)length;
   return RLO_OK;
 }
@@ -186,14 +184,10 @@ static rlo_status read_tag(reader *r, const rlo__proto_kind *kind, uint64_t *out
   size_t start = r->at;
   uint64_t tag = 0;
   RLO_TRY(read_varint(r, "the number of a field", &tag));
-  if (r->at - start > MAX_SHORT_VARINT_BYTES || tag > UINT32_MAX || tag >> 3 == 0) {
-    return RLO_FAIL(RLO_PARSE, "byte %zu: %s has no field number %" PRIu64, start, kind->name,
-                    tag >> 3);
-  }
-  if (++r->num_fields > RLO_PROTO_MAX_FIELDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu: the message has more than %d fields", start,
-                    RLO_PROTO_MAX_FIELDS);
-  }
+  RLO_FAIL_IF(r->at - start > MAX_SHORT_VARINT_BYTES || tag > UINT32_MAX || tag >> 3 == 0,
+              RLO_PARSE, "byte %zu: %s has no field number %" PRIu64, start, kind->name, tag >> 3);
+  RLO_FAIL_IF(++r->num_fields > RLO_PROTO_MAX_FIELDS, RLO_UNSUPPORTED,
+              "byte %zu: the message has more than %d fields", start, RLO_PROTO_MAX_FIELDS);
   *out_tag = tag;
   return RLO_OK;
 }
@@ -249,14 +243,10 @@ static rlo_status read_number(reader *r, const rlo__field_row *field, void *mess
   RLO_TRY(read_varint(r, "a number", &value));
   /* protobuf sign-extends numbers of 32 bits to 64. */
   const int64_t number = field->type == RLO__TYPE_BOOL ? value != 0 : (int64_t)value;
-  if (field->type == RLO__TYPE_INT32 && (int32_t)number != number) {
-    return RLO_FAIL(RLO_PARSE, "byte %zu: the number %" PRId64 " does not fit 32 bits with a sign",
-                    start, number);
-  }
+  RLO_FAIL_IF(field->type == RLO__TYPE_INT32 && (int32_t)number != number, RLO_PARSE,
+              "byte %zu: the number %" PRId64 " does not fit 32 bits with a sign", start, number);
   void *place = next_place(r, field, message);
-  if (place == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(place);
   /* The low bytes come first. */
   memcpy(place, &number, field->bytes);
   return RLO_OK;
@@ -271,9 +261,8 @@ static rlo_status read_part(reader *r, const rlo__field_row *field, void *messag
   const bool is_string = field->type == RLO__TYPE_STRING;
   const uint8_t *bytes = r->bytes + r->at;
   const size_t length = r->end - r->at;
-  if (is_string && memchr(bytes, '\0', length) != NULL) {
-    return RLO_FAIL(RLO_PARSE, "byte %zu: a name contains a NUL", r->at);
-  }
+  RLO_FAIL_IF(is_string && memchr(bytes, '\0', length) != NULL, RLO_PARSE,
+              "byte %zu: a name contains a NUL", r->at);
   void *part = is_string ? rlo__proto_take(r->arena, 1, length + 1)
                          : (void *)rlo__proto_new(r->arena, field->kind, NULL);
   void *place = next_place(r, field, message);
@@ -295,11 +284,9 @@ static rlo_status check_single(size_t start, const rlo__field_row *field,
                                const rlo__proto_message *message) {
   size_t count = 0;
   (void)rlo__proto_values(field, message, &count);
-  if (field->type == RLO__TYPE_MESSAGE && !field->is_repeated && count > 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu: field %" PRIu32 " of %s is there twice, and would have to be merged",
-                    start, field->number, message->kind->name);
-  }
+  RLO_FAIL_IF(field->type == RLO__TYPE_MESSAGE && !field->is_repeated && count > 0, RLO_UNSUPPORTED,
+              "byte %zu: field %" PRIu32 " of %s is there twice, and would have to be merged",
+              start, field->number, message->kind->name);
   return RLO_OK;
 }
 
@@ -311,10 +298,9 @@ static rlo_status read_known(reader *r, size_t start, const rlo__field_row *fiel
   if (is_number(field) && wire == WIRE_VARINT) {
     return read_number(r, field, message);
   }
-  if (wire != WIRE_BYTES || (is_number(field) && !field->is_repeated)) {
-    return RLO_FAIL(RLO_PARSE, "byte %zu: field %" PRIu32 " of %s cannot be of wire type %d", start,
-                    field->number, message->kind->name, wire);
-  }
+  RLO_FAIL_IF(wire != WIRE_BYTES || (is_number(field) && !field->is_repeated), RLO_PARSE,
+              "byte %zu: field %" PRIu32 " of %s cannot be of wire type %d", start, field->number,
+              message->kind->name, wire);
   size_t length = 0;
   RLO_TRY(read_length(r, &length));
   size_t outer_end = r->end;
@@ -330,10 +316,8 @@ static rlo_status read_known(reader *r, size_t start, const rlo__field_row *fiel
 }
 
 static rlo_status read_message(reader *r, rlo__proto_message *message) {
-  if (r->depth == RLO_PROTO_MAX_DEPTH) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "byte %zu: more than %d messages lie in each other", r->at,
-                    RLO_PROTO_MAX_DEPTH);
-  }
+  RLO_FAIL_IF(r->depth == RLO_PROTO_MAX_DEPTH, RLO_UNSUPPORTED,
+              "byte %zu: more than %d messages lie in each other", r->at, RLO_PROTO_MAX_DEPTH);
   ++r->depth;
   while (r->at < r->end) {
     size_t start = r->at;
@@ -348,10 +332,8 @@ static rlo_status read_message(reader *r, rlo__proto_message *message) {
 }
 
 static rlo_status check_size(size_t size_bytes) {
-  if (size_bytes > RLO_PROTO_MAX_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a message of %zu bytes is beyond the limit of %d", size_bytes,
-                    RLO_PROTO_MAX_BYTES);
-  }
+  RLO_FAIL_IF(size_bytes > RLO_PROTO_MAX_BYTES, RLO_UNSUPPORTED,
+              "a message of %zu bytes is beyond the limit of %d", size_bytes, RLO_PROTO_MAX_BYTES);
   return RLO_OK;
 }
 
@@ -359,9 +341,7 @@ rlo_status rlo__proto_unpack(const void *bytes, size_t size_bytes, const rlo__pr
                              rlo_proto_origin **out_origin) {
   RLO_TRY(check_size(size_bytes));
   rlo_proto_origin *origin = rlo__alloc(sizeof *origin);
-  if (origin == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(origin);
   *out_origin = origin;
   /* An empty message may have no address. */
   reader r = {.bytes = bytes != NULL ? bytes : (const void *)"",
@@ -447,10 +427,8 @@ rlo_status rlo__proto_pack(const rlo__proto_message *message, void *buffer, size
   put_message(&counter, message);
   *out_bytes = counter.length;
   RLO_TRY(check_size(*out_bytes));
-  if (*out_bytes > capacity) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "a message of %zu bytes does not fit the room for %zu",
-                    *out_bytes, capacity);
-  }
+  RLO_FAIL_IF(*out_bytes > capacity, RLO_OUT_OF_RANGE,
+              "a message of %zu bytes does not fit the room for %zu", *out_bytes, capacity);
   if (*out_bytes > 0) {
     writer w = {(uint8_t *)buffer + *out_bytes, 0};
     put_message(&w, message);

@@ -21,21 +21,17 @@ static rlo_status read_tile(const void *from, void *out) {
 }
 
 static rlo_status read_padding(const rlo__layout_message *message, rlo_layout *layout) {
-  if (message->n_padded_dimensions > 0 &&
-      message->n_padded_dimensions != message->n_minor_to_major) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu padded_dimensions do not go with %zu entries of "
-                    "minor_to_major",
-                    message->n_padded_dimensions, message->n_minor_to_major);
-  }
+  RLO_FAIL_IF(
+      message->n_padded_dimensions > 0 && message->n_padded_dimensions != message->n_minor_to_major,
+      RLO_INVALID_ARGUMENT, "%zu padded_dimensions do not go with %zu entries of minor_to_major",
+      message->n_padded_dimensions, message->n_minor_to_major);
   for (size_t k = 0; k < message->n_padded_dimensions; ++k) {
     layout->has_padded_dimensions = true;
     layout->padded_dimensions[k] = message->padded_dimensions[k];
   }
   int padding_value = (int)message->padding_value;
-  if (padding_value < RLO_FILL_INVALID || padding_value > RLO_FILL_UNKNOWN) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a padding_value", padding_value);
-  }
+  RLO_FAIL_IF(padding_value < RLO_FILL_INVALID || padding_value > RLO_FILL_UNKNOWN,
+              RLO_INVALID_ARGUMENT, "%d is not a padding_value", padding_value);
   layout->fill = (rlo_fill)padding_value;
   return RLO_OK;
 }
@@ -45,28 +41,22 @@ static rlo_status check_dense(const rlo__layout_message *message) {
   enum { SPARSE_FORMAT = 2, MAX_DIM_LEVEL_TYPE = 3 };
 
   int format = (int)message->format;
-  if (format < 0 || format > SPARSE_FORMAT) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a format", format);
-  }
+  RLO_FAIL_IF(format < 0 || format > SPARSE_FORMAT, RLO_INVALID_ARGUMENT, "%d is not a format",
+              format);
   bool is_sparse = format == SPARSE_FORMAT;
   for (size_t k = 0; k < message->n_dim_level_types; ++k) {
     int32_t level = message->dim_level_types[k];
-    if (level < 0 || level > MAX_DIM_LEVEL_TYPE) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "%" PRId32 " is not a dim_level_type", level);
-    }
+    RLO_FAIL_IF(level < 0 || level > MAX_DIM_LEVEL_TYPE, RLO_INVALID_ARGUMENT,
+                "%" PRId32 " is not a dim_level_type", level);
     is_sparse = is_sparse || level != 0;
   }
-  if (is_sparse || message->physical_shape != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "sparse layouts, which alone have a physical_shape, are "
-                    "not supported");
-  }
-  if (message->index_primitive_type != 0 || message->pointer_primitive_type != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "only sparse layouts have an index_primitive_type (%" PRId32
-                    ") or a pointer_primitive_type (%" PRId32 ")",
-                    message->index_primitive_type, message->pointer_primitive_type);
-  }
+  RLO_FAIL_IF(is_sparse || message->physical_shape != NULL, RLO_UNSUPPORTED,
+              "sparse layouts, which alone have a physical_shape, are not supported");
+  RLO_FAIL_IF(message->index_primitive_type != 0 || message->pointer_primitive_type != 0,
+              RLO_INVALID_ARGUMENT,
+              "only sparse layouts have an index_primitive_type (%" PRId32
+              ") or a pointer_primitive_type (%" PRId32 ")",
+              message->index_primitive_type, message->pointer_primitive_type);
   return RLO_OK;
 }
 
@@ -117,16 +107,12 @@ static rlo_status write_tile(rlo__proto_writer *w, const void *value, void *mess
 
 static rlo_status write_padding(rlo__proto_writer *w, const rlo_layout *layout, int32_t rank,
                                 rlo__layout_message *message) {
-  if (layout->fill == RLO_FILL_BITS) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "LayoutProto has no place for the bits of a fill");
-  }
+  RLO_FAIL_IF(layout->fill == RLO_FILL_BITS, RLO_UNSUPPORTED,
+              "LayoutProto has no place for the bits of a fill");
   bool is_needed = layout->has_padded_dimensions || layout->fill != RLO_FILL_INVALID;
-  if (is_needed && !w->has_padding_fields) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "padding and fills need padded_dimensions and "
-                    "padding_value of LayoutProto, which are written only with "
-                    "has_padding_fields");
-  }
+  RLO_FAIL_IF(is_needed && !w->has_padding_fields, RLO_UNSUPPORTED,
+              "padding and fills need padded_dimensions and padding_value of LayoutProto, which "
+              "are written only with has_padding_fields");
   message->padding_value = (int32_t)layout->fill;
   return RLO__PROTO_PUT(w, message, padded_dimensions, layout->padded_dimensions,
                         layout->has_padded_dimensions ? rank : 0);
@@ -134,9 +120,8 @@ static rlo_status write_padding(rlo__proto_writer *w, const rlo_layout *layout, 
 
 rlo_status rlo__proto_write_layout(rlo__proto_writer *w, const rlo_layout *layout, int32_t rank,
                                    rlo__layout_message *message) {
-  if (layout->kind != RLO_LAYOUT_DENSE) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "LayoutProto has no place for strides");
-  }
+  RLO_FAIL_IF(layout->kind != RLO_LAYOUT_DENSE, RLO_UNSUPPORTED,
+              "LayoutProto has no place for strides");
   RLO_TRY(RLO__PROTO_PUT(w, message, minor_to_major, NULL, rank));
   for (int32_t i = 0; i < rank; ++i) {
     message->minor_to_major[i] = layout->minor_to_major[i];
@@ -169,18 +154,16 @@ rlo_status rlo__proto_write_layout(rlo__proto_writer *w, const rlo_layout *layou
 static rlo_status check_layout(const rlo_layout *layout, int32_t rank) {
   rlo_layout copy;
   RLO_TRY(rlo_layout_from_minor_to_major(layout->minor_to_major, rank, &copy));
-  if (layout->num_tiles < 0 || layout->num_tiles > RLO_MAX_TILES || layout->num_split_configs < 0 ||
-      layout->num_split_configs > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a layout cannot have %d tiles and %d splits",
-                    layout->num_tiles, layout->num_split_configs);
-  }
+  RLO_FAIL_IF(layout->num_tiles < 0 || layout->num_tiles > RLO_MAX_TILES ||
+                  layout->num_split_configs < 0 || layout->num_split_configs > RLO_MAX_RANK,
+              RLO_INVALID_ARGUMENT, "a layout cannot have %d tiles and %d splits",
+              layout->num_tiles, layout->num_split_configs);
   for (int32_t s = 0; s < layout->num_split_configs; ++s) {
     const rlo_split_config *split = &layout->split_configs[s];
     RLO_TRY(rlo_layout_add_split(&copy, split->dimension, split->indices, split->num_indices));
   }
-  if ((unsigned)layout->fill > RLO_FILL_BITS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a fill", (int)layout->fill);
-  }
+  RLO_FAIL_IF((unsigned)layout->fill > RLO_FILL_BITS, RLO_INVALID_ARGUMENT, "%d is not a fill",
+              (int)layout->fill);
   return RLO_OK;
 }
 

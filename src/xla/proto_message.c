@@ -30,9 +30,7 @@ rlo_status rlo__proto_parse(const char *null_name, const void *bytes, size_t siz
   if (out_origin != NULL) {
     *out_origin = NULL;
   }
-  if (null_name != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' is NULL", null_name);
-  }
+  RLO_FAIL_IF(null_name != NULL, RLO_INVALID_ARGUMENT, "'%s' is NULL", null_name);
   RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
   rlo_status status = rlo__proto_unpack(bytes, size_bytes, kind, &origin);
@@ -64,9 +62,7 @@ rlo_status rlo__proto_put(rlo__proto_writer *w, rlo__proto_message *message, voi
     memcpy(place, &list, sizeof list);
     memcpy((char *)message + field->count_offset, &count, sizeof count);
   }
-  if (list == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(list);
   if (values != NULL) {
     memcpy(list, values, count * field->bytes);
   }
@@ -79,9 +75,7 @@ rlo_status rlo__proto_put(rlo__proto_writer *w, rlo__proto_message *message, voi
       memcpy(&origin, origins + k * field->bytes, sizeof origin);
     }
     const void *part = rlo__proto_new(&w->arena, field->kind, origin);
-    if (part == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(part);
     memcpy(list + k * field->bytes, &part, sizeof part);
   }
   return RLO_OK;
@@ -105,18 +99,14 @@ void rlo__proto_carry(rlo__proto_message *message, void *place, size_t count) {
 rlo_status rlo__proto_format(const char *null_name, const void *value, const rlo__proto_kind *kind,
                              rlo__proto_write_fn *write, const rlo_proto_options *options,
                              void *buffer, size_t capacity, size_t *out_bytes) {
-  if (null_name != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' is NULL", null_name);
-  }
+  RLO_FAIL_IF(null_name != NULL, RLO_INVALID_ARGUMENT, "'%s' is NULL", null_name);
   RLO_REQUIRE_LIST(buffer, capacity);
   rlo_proto_options read = RLO_PROTO_OPTIONS_INIT;
   RLO_TRY(
       rlo__options_read("proto options", "RLO_PROTO_OPTIONS_INIT", options, &read, sizeof read));
   const rlo__proto_message *origin = read.origin == NULL ? NULL : read.origin->message;
-  if (origin != NULL && origin->kind != kind) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the origin is a message of another kind: %s",
-                    origin->kind->name);
-  }
+  RLO_FAIL_IF(origin != NULL && origin->kind != kind, RLO_INVALID_ARGUMENT,
+              "the origin is a message of another kind: %s", origin->kind->name);
   rlo__proto_writer w;
   w.arena = (rlo__proto_arena){NULL};
   w.has_padding_fields = read.has_padding_fields;

@@ -14,15 +14,11 @@
 
 static rlo_status read_dims(const rlo__shape_message *message, rlo_shape *shape) {
   size_t count = message->n_dimensions;
-  if (count > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%zu dimensions are beyond the limit of %d", count,
-                    RLO_MAX_RANK);
-  }
-  if (message->n_is_dynamic_dimension > 0 && message->n_is_dynamic_dimension != count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu of is_dynamic_dimension do not go with %zu dimensions",
-                    message->n_is_dynamic_dimension, count);
-  }
+  RLO_FAIL_IF(count > RLO_MAX_RANK, RLO_UNSUPPORTED, "%zu dimensions are beyond the limit of %d",
+              count, RLO_MAX_RANK);
+  RLO_FAIL_IF(message->n_is_dynamic_dimension > 0 && message->n_is_dynamic_dimension != count,
+              RLO_INVALID_ARGUMENT, "%zu of is_dynamic_dimension do not go with %zu dimensions",
+              message->n_is_dynamic_dimension, count);
   shape->rank = (int32_t)count;
   for (size_t k = 0; k < count; ++k) {
     shape->dims[k] = message->dimensions[k];
@@ -35,23 +31,16 @@ static rlo_status read_dims(const rlo__shape_message *message, rlo_shape *shape)
 static rlo_status read_array(const rlo__shape_message *message, rlo_shape *shape) {
   memset(shape, 0, sizeof *shape);
   shape->dtype = (rlo_dtype)message->element_type;
-  if (!rlo_dtype_is_valid(shape->dtype)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%" PRId32 " is not an element_type",
-                    message->element_type);
-  }
-  if (message->n_tuple_shapes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "an array cannot have %zu tuple_shapes",
-                    message->n_tuple_shapes);
-  }
+  RLO_FAIL_IF(!rlo_dtype_is_valid(shape->dtype), RLO_INVALID_ARGUMENT,
+              "%" PRId32 " is not an element_type", message->element_type);
+  RLO_FAIL_IF(message->n_tuple_shapes > 0, RLO_INVALID_ARGUMENT,
+              "an array cannot have %zu tuple_shapes", message->n_tuple_shapes);
   RLO_TRY(read_dims(message, shape));
   shape->layout = rlo_layout_row_major(shape->rank);
   if (message->layout != NULL) {
-    if (message->layout->n_minor_to_major != message->n_dimensions) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%zu entries of minor_to_major do not go with %zu "
-                      "dimensions",
-                      message->layout->n_minor_to_major, message->n_dimensions);
-    }
+    RLO_FAIL_IF(message->layout->n_minor_to_major != message->n_dimensions, RLO_INVALID_ARGUMENT,
+                "%zu entries of minor_to_major do not go with %zu dimensions",
+                message->layout->n_minor_to_major, message->n_dimensions);
     RLO_TRY(rlo__proto_read_layout(message->layout, &shape->layout));
   }
   if (shape->layout.element_size_bits == rlo_dtype_storage_bits(shape->dtype)) {
@@ -71,10 +60,8 @@ static const char *kind_of_tree(const rlo__shape_message *message) {
 
 static rlo_status read_shape(const void *from, void *out) {
   const rlo__shape_message *message = from;
-  if (kind_of_tree(message) != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "element_type %" PRId32 " is no array, but a tree of shapes",
-                    message->element_type);
-  }
+  RLO_FAIL_IF(kind_of_tree(message) != NULL, RLO_UNSUPPORTED,
+              "element_type %" PRId32 " is no array, but a tree of shapes", message->element_type);
   rlo_shape shape;
   RLO_TRY(read_array(message, &shape));
   *(rlo_shape *)out = shape;
@@ -106,10 +93,8 @@ static rlo_status read_tuple(const rlo__shape_message *message, rlo_shape_tree *
 static rlo_status read_leaf(const rlo__shape_message *message, const char *name,
                             rlo_shape_tree **out_tree) {
   size_t num_arrays = message->element_type == RLO_SHAPE_KIND_BUFFER;
-  if (message->n_tuple_shapes != num_arrays) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s needs %zu of tuple_shapes, not %zu", name, num_arrays,
-                    message->n_tuple_shapes);
-  }
+  RLO_FAIL_IF(message->n_tuple_shapes != num_arrays, RLO_INVALID_ARGUMENT,
+              "%s needs %zu of tuple_shapes, not %zu", name, num_arrays, message->n_tuple_shapes);
   rlo_shape shape;
   if (num_arrays > 0) {
     RLO_TRY(read_array(message->tuple_shapes[0], &shape));
@@ -129,10 +114,8 @@ static rlo_status read_tree(const void *from, void *out) {
     return rlo__tree_make_leaf(RLO_SHAPE_KIND_ARRAY, &shape, out_tree);
   }
   bool has_dims = message->n_dimensions > 0 || message->n_is_dynamic_dimension > 0;
-  if (has_dims || message->layout != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s cannot have %s", name,
-                    has_dims ? "dimensions" : "a layout");
-  }
+  RLO_FAIL_IF(has_dims || message->layout != NULL, RLO_INVALID_ARGUMENT, "%s cannot have %s", name,
+              has_dims ? "dimensions" : "a layout");
   return message->element_type == RLO_SHAPE_KIND_TUPLE ? read_tuple(message, out_tree)
                                                        : read_leaf(message, name, out_tree);
 }
@@ -149,18 +132,13 @@ static rlo_status read_parts(const rlo__program_message *message, rlo_shape_tree
 static rlo_status read_program(const void *from, void *out) {
   const rlo__program_message *message = from;
   size_t count = message->n_parameters;
-  if (message->result == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the program has no result");
-  }
-  if (message->n_parameter_names > count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%zu parameter_names do not go with %zu parameters",
-                    message->n_parameter_names, count);
-  }
+  RLO_FAIL_IF(message->result == NULL, RLO_INVALID_ARGUMENT, "the program has no result");
+  RLO_FAIL_IF(message->n_parameter_names > count, RLO_INVALID_ARGUMENT,
+              "%zu parameter_names do not go with %zu parameters", message->n_parameter_names,
+              count);
   rlo_shape_tree *result = NULL;
   rlo_shape_tree **parameters = rlo__alloc_array(count, sizeof parameters[0]);
-  if (parameters == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(parameters);
   rlo_status status = read_parts(message, parameters, &result, out);
   for (size_t i = 0; i < count; ++i) {
     rlo_shape_tree_release(parameters[i]);
@@ -212,10 +190,8 @@ static rlo_status write_tree(rlo__proto_writer *w, const void *value, void *mess
   enum { MAX_DEPTH = RLO_PROTO_MAX_DEPTH - 5 };
 
   const rlo_shape_tree *tree = value;
-  if (tree->depth > MAX_DEPTH) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "a tree of depth %d is beyond the limit of %d for messages",
-                    tree->depth, MAX_DEPTH);
-  }
+  RLO_FAIL_IF(tree->depth > MAX_DEPTH, RLO_UNSUPPORTED,
+              "a tree of depth %d is beyond the limit of %d for messages", tree->depth, MAX_DEPTH);
   return write_subtree(w, tree, message);
 }
 

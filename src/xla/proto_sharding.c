@@ -16,26 +16,19 @@ static rlo_status read_grid(const rlo__sharding_message *message, rlo_sharding_t
   size_t rank = message->n_tile_assignment_dimensions;
   size_t num_subgroups = message->n_last_tile_dims;
   if (message->replicate_on_last_tile_dim) {
-    if (num_subgroups > 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "replicate_on_last_tile_dim and %zu last_tile_dims "
-                      "exclude each other",
-                      num_subgroups);
-    }
+    RLO_FAIL_IF(num_subgroups > 0, RLO_INVALID_ARGUMENT,
+                "replicate_on_last_tile_dim and %zu last_tile_dims exclude each other",
+                num_subgroups);
     num_subgroups = 1;
   }
-  if (num_subgroups > rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu of last_tile_dims do not go with %zu "
-                    "tile_assignment_dimensions",
-                    num_subgroups, rank);
-  }
-  if (num_subgroups > RLO_SHARDING_MAX_SUBGROUPS || rank - num_subgroups > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%zu tile_assignment_dimensions, of which %zu are "
-                    "last_tile_dims, are beyond the limits of %d and %d",
-                    rank, num_subgroups, RLO_MAX_RANK, RLO_SHARDING_MAX_SUBGROUPS);
-  }
+  RLO_FAIL_IF(num_subgroups > rank, RLO_INVALID_ARGUMENT,
+              "%zu of last_tile_dims do not go with %zu tile_assignment_dimensions", num_subgroups,
+              rank);
+  RLO_FAIL_IF(num_subgroups > RLO_SHARDING_MAX_SUBGROUPS || rank - num_subgroups > RLO_MAX_RANK,
+              RLO_UNSUPPORTED,
+              "%zu tile_assignment_dimensions, of which %zu are last_tile_dims, are beyond the "
+              "limits of %d and %d",
+              rank, num_subgroups, RLO_MAX_RANK, RLO_SHARDING_MAX_SUBGROUPS);
   tiles->rank = (int32_t)(rank - num_subgroups);
   tiles->num_subgroups = (int32_t)num_subgroups;
   for (int32_t d = 0; d < tiles->rank; ++d) {
@@ -57,35 +50,25 @@ static rlo_status read_list(const rlo__sharding_message *message, rlo_sharding_t
   for (size_t d = 0; d < message->n_tile_assignment_dimensions; ++d) {
     cells = rlo__mul_capped(cells, rlo__max(0, message->tile_assignment_dimensions[d]));
   }
-  if (cells > 0 && cells <= RLO_SHARDING_MAX_DEVICES &&
-      (uint64_t)cells != message->n_tile_assignment_devices) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu tile_assignment_devices do not go with a grid of "
-                    "%" PRId64 " cells",
-                    message->n_tile_assignment_devices, cells);
-  }
+  RLO_FAIL_IF(cells > 0 && cells <= RLO_SHARDING_MAX_DEVICES &&
+                  (uint64_t)cells != message->n_tile_assignment_devices,
+              RLO_INVALID_ARGUMENT,
+              "%zu tile_assignment_devices do not go with a grid of %" PRId64 " cells",
+              message->n_tile_assignment_devices, cells);
   tiles->devices = message->tile_assignment_devices;
   return RLO_OK;
 }
 
 static rlo_status read_iota(const rlo__sharding_message *message, rlo_sharding_tiles *tiles) {
   size_t rank = message->n_iota_reshape_dims;
-  if (message->n_tile_assignment_devices > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu tile_assignment_devices and iota_reshape_dims exclude "
-                    "each other",
-                    message->n_tile_assignment_devices);
-  }
-  if (message->n_iota_transpose_perm != rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu entries of iota_transpose_perm do not go with %zu "
-                    "iota_reshape_dims",
-                    message->n_iota_transpose_perm, rank);
-  }
-  if (rank > RLO_SHARDING_MAX_IOTA_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%zu iota_reshape_dims are beyond the limit of %d", rank,
-                    RLO_SHARDING_MAX_IOTA_RANK);
-  }
+  RLO_FAIL_IF(message->n_tile_assignment_devices > 0, RLO_INVALID_ARGUMENT,
+              "%zu tile_assignment_devices and iota_reshape_dims exclude each other",
+              message->n_tile_assignment_devices);
+  RLO_FAIL_IF(message->n_iota_transpose_perm != rank, RLO_INVALID_ARGUMENT,
+              "%zu entries of iota_transpose_perm do not go with %zu iota_reshape_dims",
+              message->n_iota_transpose_perm, rank);
+  RLO_FAIL_IF(rank > RLO_SHARDING_MAX_IOTA_RANK, RLO_UNSUPPORTED,
+              "%zu iota_reshape_dims are beyond the limit of %d", rank, RLO_SHARDING_MAX_IOTA_RANK);
   tiles->iota_rank = (int32_t)rank;
   for (size_t k = 0; k < rank; ++k) {
     tiles->iota_dims[k] = message->iota_reshape_dims[k];
@@ -106,28 +89,20 @@ static rlo_status read_tiled(const rlo__sharding_message *message, rlo_sharding 
 }
 
 static rlo_status read_maximal(const rlo__sharding_message *message, rlo_sharding **out_sharding) {
-  if (message->n_tile_assignment_devices != 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%zu tile_assignment_devices, and a maximal sharding has "
-                    "one",
-                    message->n_tile_assignment_devices);
-  }
+  RLO_FAIL_IF(message->n_tile_assignment_devices != 1, RLO_INVALID_ARGUMENT,
+              "%zu tile_assignment_devices, and a maximal sharding has one",
+              message->n_tile_assignment_devices);
   return rlo_sharding_make_maximal(message->tile_assignment_devices[0], out_sharding);
 }
 
 static rlo_status read_sharding(const void *from, void *out) {
   const rlo__sharding_message *message = from;
   rlo_sharding **out_sharding = out;
-  if (message->type == TYPE_TUPLE || message->n_tuple_shardings > 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the sharding of a tuple; each of its arrays has one of "
-                    "its own");
-  }
-  if (message->named_sharding != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a named_sharding, by the axes of a mesh, is not "
-                    "supported: only one by tile_assignment_dimensions");
-  }
+  RLO_FAIL_IF(message->type == TYPE_TUPLE || message->n_tuple_shardings > 0, RLO_UNSUPPORTED,
+              "the sharding of a tuple; each of its arrays has one of its own");
+  RLO_FAIL_IF(message->named_sharding != NULL, RLO_UNSUPPORTED,
+              "a named_sharding, by the axes of a mesh, is not supported: only one by "
+              "tile_assignment_dimensions");
   switch (message->type) {
     case RLO_SHARDING_REPLICATED:
     case RLO_SHARDING_MANUAL:
@@ -183,9 +158,8 @@ static rlo_status write_sharding(rlo__proto_writer *w, const void *value, void *
   rlo__sharding_message *message = out;
   rlo_sharding_kind kind = rlo_sharding_get_kind(sharding);
   message->type = (int32_t)kind;
-  if (kind == RLO_SHARDING_BOXES) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "OpSharding has no place for boxes, only for a grid");
-  }
+  RLO_FAIL_IF(kind == RLO_SHARDING_BOXES, RLO_UNSUPPORTED,
+              "OpSharding has no place for boxes, only for a grid");
   if (kind == RLO_SHARDING_TILED) {
     return write_tiled(w, sharding, message);
   }

@@ -9,13 +9,10 @@
 #include "relayout/xla/layout_util.h"
 
 static rlo_status check_dims(const int64_t *dims, int32_t rank, int64_t *out_product) {
-  if (rank < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "sizes of rank %d", rank);
-  }
+  RLO_FAIL_IF(rank < 0, RLO_INVALID_ARGUMENT, "sizes of rank %d", rank);
   RLO_TRY(rlo__dims_check(dims, rank));
-  if (!rlo__dims_product(dims, rank, out_product)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the product of the sizes does not fit 64 bits");
-  }
+  RLO_FAIL_IF(!rlo__dims_product(dims, rank, out_product), RLO_OVERFLOW,
+              "the product of the sizes does not fit 64 bits");
   return RLO_OK;
 }
 
@@ -62,12 +59,9 @@ rlo_status rlo_common_factors(const int64_t *from, int32_t from_rank, const int6
   int64_t to_product = 0;
   RLO_TRY(check_dims(from, from_rank, &from_product));
   RLO_TRY(check_dims(to, to_rank, &to_product));
-  if (from_product != to_product) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the sizes make %lld elements on one side and %lld on the "
-                    "other",
-                    (long long)from_product, (long long)to_product);
-  }
+  RLO_FAIL_IF(from_product != to_product, RLO_INVALID_ARGUMENT,
+              "the sizes make %lld elements on one side and %lld on the other",
+              (long long)from_product, (long long)to_product);
   if (from_product > 0) {
     cut(from, from_rank, to, to_rank, out_bounds, out_count);
     return RLO_OK;
@@ -210,11 +204,8 @@ rlo_status rlo_transpose_normalize(const rlo_shape *shape, const int32_t *permut
   int32_t from[RLO_MAX_RANK];
   RLO_TRY(rlo_shape_measure(shape, &extent));
   RLO_TRY(rlo_permutation_normalize(permutation, shape->rank, from));
-  if (!rlo_layout_is_row_major(&shape->layout, shape->rank)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "only a transpose of a row-major array without padding "
-                    "and tiles has a normal form");
-  }
+  RLO_FAIL_IF(!rlo_layout_is_row_major(&shape->layout, shape->rank), RLO_UNSUPPORTED,
+              "only a transpose of a row-major array without padding and tiles has a normal form");
   rlo_normalized_transpose result;
   memset(&result, 0, sizeof result);
   if (extent.elements > 0) {

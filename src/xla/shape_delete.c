@@ -174,10 +174,10 @@ static rlo_status keep_in_place(const rlo_shape *before, const remains *r, rlo_s
       return RLO_OK;
     }
   }
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "no tiles of at most %d levels keep the elements in place "
-                  "without the dimensions of size 1",
-                  RLO_MAX_TILES);
+  return RLO_FAIL(
+      RLO_UNSUPPORTED,
+      "no tiles of at most %d levels keep the elements in place without the dimensions of size 1",
+      RLO_MAX_TILES);
 }
 
 rlo_status rlo_shape_filter_dims(const rlo_shape *shape, const bool *keep, rlo_shape *out_shape) {

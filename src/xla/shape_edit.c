@@ -64,20 +64,14 @@ static rlo_status insert(const rlo_shape *shape, int32_t at, const int64_t *size
                          bool is_minor, rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   /* One place more than dimensions: the last is after all of them. */
-  if (at < -shape->rank - 1 || at > shape->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "place %d for new dimensions in a shape of rank %d; %d to "
-                    "%d are possible",
-                    at, shape->rank, -shape->rank - 1, shape->rank);
-  }
+  RLO_FAIL_IF(at < -shape->rank - 1 || at > shape->rank, RLO_OUT_OF_RANGE,
+              "place %d for new dimensions in a shape of rank %d; %d to %d are possible", at,
+              shape->rank, -shape->rank - 1, shape->rank);
   at += at < 0 ? shape->rank + 1 : 0;
-  if (count < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d new dimensions", count);
-  }
-  if (count > RLO_MAX_RANK - shape->rank) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "rank %d and %d new dimensions are beyond the limit of %d",
-                    shape->rank, count, RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(count < 0, RLO_INVALID_ARGUMENT, "%d new dimensions", count);
+  RLO_FAIL_IF(count > RLO_MAX_RANK - shape->rank, RLO_UNSUPPORTED,
+              "rank %d and %d new dimensions are beyond the limit of %d", shape->rank, count,
+              RLO_MAX_RANK);
   bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
   int32_t from[RLO_MAX_RANK];
   for (int32_t k = 0; k < shape->rank + count; ++k) {
@@ -87,12 +81,9 @@ static rlo_status insert(const rlo_shape *shape, int32_t at, const int64_t *size
   rlo_shape result;
   rlo__shape_take_dims(shape, from, shape->rank + count, &result);
   for (int32_t i = 0; i < count; ++i) {
-    if (is_strided && sizes[i] != 1) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "a strided layout has no memory for a new dimension of "
-                      "size %lld, but 1",
-                      (long long)sizes[i]);
-    }
+    RLO_FAIL_IF(is_strided && sizes[i] != 1, RLO_UNSUPPORTED,
+                "a strided layout has no memory for a new dimension of size %lld, but 1",
+                (long long)sizes[i]);
     result.dims[at + i] = sizes[i];
     result.layout.padded_dimensions[at + i] = sizes[i];
   }
@@ -207,10 +198,8 @@ rlo_status rlo_shape_with_default_layout(const rlo_shape *shape, rlo_shape *out_
 rlo_status rlo_shape_with_layout_of(const rlo_shape *shape, const rlo_shape *layout_of,
                                     rlo_shape *out_shape) {
   RLO_REQUIRE(shape, layout_of, out_shape);
-  if (shape->rank != layout_of->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the layout of rank %d cannot be that of rank %d",
-                    layout_of->rank, shape->rank);
-  }
+  RLO_FAIL_IF(shape->rank != layout_of->rank, RLO_INVALID_ARGUMENT,
+              "the layout of rank %d cannot be that of rank %d", layout_of->rank, shape->rank);
   rlo_shape result = *shape;
   result.layout = layout_of->layout;
   return publish(&result, out_shape);

@@ -106,11 +106,9 @@ static rlo_status find_last_slot(const rlo_address_map *address, const int64_t *
   for (int32_t k = 0; k < address->rank; ++k) {
     s.last[k] = dims[k] - 1;
   }
-  if (!search_box(&s)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the tiles do not divide one another, and the last "
-                    "element is one of too many that may be it");
-  }
+  RLO_FAIL_IF(!search_box(&s), RLO_UNSUPPORTED,
+              "the tiles do not divide one another, and the last element is one of too many that "
+              "may be it");
   *out_slot = s.best;
   return RLO_OK;
 }
@@ -151,10 +149,8 @@ static rlo_status find_reach(const rlo_address_map *address, const int64_t *dims
     if (max[v] == 0 || sources[v] == own) {
       continue;
     }
-    if ((sources[v] & own) != 0) {
-      return RLO_FAIL(RLO_UNSUPPORTED, "the tiles combine dimension %d with another one",
-                      dimension);
-    }
+    RLO_FAIL_IF((sources[v] & own) != 0, RLO_UNSUPPORTED,
+                "the tiles combine dimension %d with another one", dimension);
     *out_reach += max[v] * rlo__abs(address->leaves[p].stride);
   }
   return RLO_OK;
@@ -188,12 +184,9 @@ static rlo_status is_most_major(const rlo_address_map *address, const int64_t *d
   find_sources(address, dims, sources);
   RLO_TRY(find_reach(address, dims, sources, dimension, &reach));
   const int64_t period = period_of(address, sources, dimension);
-  if (period > rlo__thresholds.shape_period) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the tiles cut dimension %d, and may repeat only after "
-                    "more than %lld elements",
-                    dimension, (long long)rlo__thresholds.shape_period);
-  }
+  RLO_FAIL_IF(period > rlo__thresholds.shape_period, RLO_UNSUPPORTED,
+              "the tiles cut dimension %d, and may repeat only after more than %lld elements",
+              dimension, (long long)rlo__thresholds.shape_period);
   int64_t index[RLO_MAX_RANK] = {0};
   int64_t before = rlo__address_slot(address, index);
   *out_answer = true;

@@ -41,11 +41,8 @@ rlo_status rlo_shape_to_strides(const rlo_shape *shape, int64_t *out_strides_ele
                                 int64_t *out_offset_elems) {
   bool is_strided = false;
   RLO_TRY(rlo_shape_strides(shape, &is_strided, out_strides_elems, out_offset_elems));
-  if (!is_strided) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the tiles of the layout leave no stride for each "
-                    "dimension");
-  }
+  RLO_FAIL_IF(!is_strided, RLO_UNSUPPORTED,
+              "the tiles of the layout leave no stride for each dimension");
   return RLO_OK;
 }
 
@@ -57,12 +54,8 @@ static rlo_status byte_strides(const rlo_shape *shape, int64_t element_bits, boo
   RLO_TRY(rlo_shape_strides(shape, &is_strided, strides, &offset));
   is_strided = is_strided && element_bits % 8 == 0;
   for (int32_t k = 0; is_strided && k < shape->rank; ++k) {
-    if (!rlo__mul(strides[k], element_bits / 8, &strides[k])) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "the stride of dimension %d in bytes does not fit 64 "
-                      "bits",
-                      k);
-    }
+    RLO_FAIL_IF(!rlo__mul(strides[k], element_bits / 8, &strides[k]), RLO_OVERFLOW,
+                "the stride of dimension %d in bytes does not fit 64 bits", k);
   }
   if (is_strided && shape->rank > 0) {
     memcpy(out_bytes, strides, (size_t)shape->rank * sizeof strides[0]);

@@ -60,9 +60,7 @@ rlo_status rlo__tree_make_leaf(rlo_shape_kind kind, const rlo_shape *shape,
   int64_t record[RLO__SHAPE_RECORD_MAX];
   size_t count = shape == NULL ? 0 : rlo__shape_record(shape, record);
   *out_tree = new_node(kind, count * sizeof record[0]);
-  if (*out_tree == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(*out_tree);
   memcpy((*out_tree)->elements, record, count * sizeof record[0]);
   return RLO_OK;
 }
@@ -99,24 +97,19 @@ rlo_status rlo_shape_tree_make_opaque(rlo_shape_tree **out_tree) {
 /* ------------------------------------------------------------------- tuples */
 
 rlo_status rlo__tree_check(int64_t num_nodes, int32_t depth) {
-  if (num_nodes > RLO_SHAPE_TREE_MAX_SUBSHAPES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%" PRId64 " tuples and leaves in one tree are beyond the limit of %d",
-                    num_nodes, RLO_SHAPE_TREE_MAX_SUBSHAPES);
-  }
-  if (depth > RLO_SHAPE_TREE_MAX_DEPTH) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%d tuples inside one another are beyond the limit of %d",
-                    depth, RLO_SHAPE_TREE_MAX_DEPTH);
-  }
+  RLO_FAIL_IF(num_nodes > RLO_SHAPE_TREE_MAX_SUBSHAPES, RLO_UNSUPPORTED,
+              "%" PRId64 " tuples and leaves in one tree are beyond the limit of %d", num_nodes,
+              RLO_SHAPE_TREE_MAX_SUBSHAPES);
+  RLO_FAIL_IF(depth > RLO_SHAPE_TREE_MAX_DEPTH, RLO_UNSUPPORTED,
+              "%d tuples inside one another are beyond the limit of %d", depth,
+              RLO_SHAPE_TREE_MAX_DEPTH);
   return RLO_OK;
 }
 
 rlo_status rlo__tree_begin_tuple(int64_t num_elements, rlo_shape_tree **out_tree) {
   RLO_TRY(rlo__tree_check(num_elements + 1, 0));
   *out_tree = new_node(RLO_SHAPE_KIND_TUPLE, (size_t)num_elements * sizeof(rlo_shape_tree *));
-  if (*out_tree == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(*out_tree);
   (*out_tree)->num_elements = (int32_t)num_elements;
   return RLO_OK;
 }
@@ -154,9 +147,8 @@ rlo_status rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements, int6
                                      rlo_shape_tree **out_tree) {
   RLO_TRY(begin(RLO__FIRST_NULL(out_tree), out_tree));
   RLO_REQUIRE_EACH(elements, num_elements);
-  if (num_elements < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a tuple cannot have %" PRId64 " elements", num_elements);
-  }
+  RLO_FAIL_IF(num_elements < 0, RLO_INVALID_ARGUMENT, "a tuple cannot have %" PRId64 " elements",
+              num_elements);
   rlo_shape_tree *tuple = NULL;
   RLO_TRY(rlo__tree_begin_tuple(num_elements, &tuple));
   for (int64_t i = 0; i < num_elements; ++i) {
@@ -196,10 +188,8 @@ rlo_status rlo_shape_tree_update_tuple(const rlo_shape_tree *tuple, int64_t posi
                                        const rlo_shape_tree *element, rlo_shape_tree **out_tree) {
   RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tuple, element), out_tree));
   RLO_TRY(check_tuple(tuple));
-  if (position < 0 || position >= tuple->num_elements) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "element %" PRId64 " is outside of a tuple with %d", position,
-                    tuple->num_elements);
-  }
+  RLO_FAIL_IF(position < 0 || position >= tuple->num_elements, RLO_OUT_OF_RANGE,
+              "element %" PRId64 " is outside of a tuple with %d", position, tuple->num_elements);
   return edit(tuple, 0, tuple->num_elements, position, element, out_tree);
 }
 
@@ -207,11 +197,9 @@ rlo_status rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple, int64_t start
                                       rlo_shape_tree **out_tree) {
   RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tuple), out_tree));
   RLO_TRY(check_tuple(tuple));
-  if (start < 0 || start > limit || limit > tuple->num_elements) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the elements from %" PRId64 " to %" PRId64 " are no part of a tuple with %d",
-                    start, limit, tuple->num_elements);
-  }
+  RLO_FAIL_IF(start < 0 || start > limit || limit > tuple->num_elements, RLO_OUT_OF_RANGE,
+              "the elements from %" PRId64 " to %" PRId64 " are no part of a tuple with %d", start,
+              limit, tuple->num_elements);
   return edit(tuple, start, limit, -1, NULL, out_tree);
 }
 
@@ -307,19 +295,15 @@ const char *rlo__shape_kind_name(int32_t kind) {
 
 static rlo_status find(const rlo_shape_tree *tree, const int64_t *index, int32_t count,
                        const rlo_shape_tree **out_subtree) {
-  if (count < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a path of %d entries is no path", count);
-  }
+  RLO_FAIL_IF(count < 0, RLO_INVALID_ARGUMENT, "a path of %d entries is no path", count);
   int32_t steps;
   *out_subtree = follow(tree, index, count, &steps);
   if (steps == count) {
     return RLO_OK;
   }
-  if ((*out_subtree)->kind == RLO_SHAPE_KIND_TUPLE) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "entry %d of the path looks for element %" PRId64 " of a tuple with %d", steps,
-                    index[steps], (*out_subtree)->num_elements);
-  }
+  RLO_FAIL_IF((*out_subtree)->kind == RLO_SHAPE_KIND_TUPLE, RLO_OUT_OF_RANGE,
+              "entry %d of the path looks for element %" PRId64 " of a tuple with %d", steps,
+              index[steps], (*out_subtree)->num_elements);
   return RLO_FAIL(RLO_OUT_OF_RANGE,
                   "entry %d of the path looks for element %" PRId64 " of %s, which has none", steps,
                   index[steps], rlo__shape_kind_name((int32_t)(*out_subtree)->kind));
@@ -396,10 +380,8 @@ typedef struct change {
 
 static rlo_status take_layout(change *c, const rlo_shape_tree *from) {
   rlo__tree_get_shape(from, &c->old);
-  if (c->old.rank != c->shape.rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the layout of rank %d is not for an array of rank %d",
-                    c->old.rank, c->shape.rank);
-  }
+  RLO_FAIL_IF(c->old.rank != c->shape.rank, RLO_INVALID_ARGUMENT,
+              "the layout of rank %d is not for an array of rank %d", c->old.rank, c->shape.rank);
   c->shape.layout = c->old.layout;
   return RLO_OK;
 }

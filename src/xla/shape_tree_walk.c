@@ -48,9 +48,9 @@ static rlo_status walk_tree(walk *w, const rlo_shape_tree *tree, int32_t depth) 
 rlo_status rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree, rlo_walk_order order,
                                             rlo_subshape_fn visit, void *payload) {
   RLO_REQUIRE(tree, visit);
-  if (order != RLO_WALK_PRE_ORDER && order != RLO_WALK_POST_ORDER && order != RLO_WALK_LEAVES) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not an order of walking", (int)order);
-  }
+  RLO_FAIL_IF(
+      order != RLO_WALK_PRE_ORDER && order != RLO_WALK_POST_ORDER && order != RLO_WALK_LEAVES,
+      RLO_INVALID_ARGUMENT, "%d is not an order of walking", (int)order);
   walk w = {.order = order, .visit = visit, .payload = payload};
   return walk_tree(&w, tree, 0);
 }
@@ -116,22 +116,18 @@ bool rlo_shape_tree_layouts_equal(const rlo_shape_tree *a, const rlo_shape_tree 
 /* ---------------------------------------------------------------- measuring */
 
 static rlo_status add_extent(const rlo_subshape *leaf, rlo_shape_tree_extent *total) {
-  if (leaf->kind == RLO_SHAPE_KIND_OPAQUE) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the size of an opaque value is unknown");
-  }
+  RLO_FAIL_IF(leaf->kind == RLO_SHAPE_KIND_OPAQUE, RLO_UNSUPPORTED,
+              "the size of an opaque value is unknown");
   if (leaf->shape == NULL) {
     return RLO_OK;
   }
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(leaf->shape, &extent));
   ++total->arrays;
-  if (!rlo__add(total->elements, extent.elements, &total->elements) ||
-      !rlo__add(total->bytes, extent.bytes, &total->bytes) ||
-      !rlo__add(total->physical_bytes, extent.physical_bytes, &total->physical_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the sizes of all arrays up to this one do not fit 64 "
-                    "bits");
-  }
+  RLO_FAIL_IF(!rlo__add(total->elements, extent.elements, &total->elements) ||
+                  !rlo__add(total->bytes, extent.bytes, &total->bytes) ||
+                  !rlo__add(total->physical_bytes, extent.physical_bytes, &total->physical_bytes),
+              RLO_OVERFLOW, "the sizes of all arrays up to this one do not fit 64 bits");
   return RLO_OK;
 }
 

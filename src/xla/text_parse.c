@@ -161,9 +161,7 @@ static rlo_status parse_name(rlo__lexer *lexer, char **out_name) {
   }
   rlo__lexer_extend_name(lexer);
   char *name = rlo__alloc(lexer->token.length + 1);
-  if (name == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(name);
   memcpy(name, lexer->text + lexer->token.position, lexer->token.length);
   *out_name = name;
   return rlo__lexer_advance(lexer);

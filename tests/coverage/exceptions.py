@@ -9,7 +9,8 @@ rules, each a line "SHAPE SCOPE PATTERN":
     line      a line that was not run, which PATTERN matches, and its branches
     if        lines that were not run, behind an if whose text PATTERN matches: from
               the if to the end of the first statement behind it, on one line; and
-              the branches that lead there, one more than there are "||"
+              the branches that lead there, one more than there are "||". A check such
+              as RLO_FAIL_IF is an if of one statement
     function  a function that was not run; no PATTERN
 
 SCOPE is a path below src/, or FILE:FUNCTION; * stands for anything. A rule that
@@ -67,9 +68,15 @@ def indent(text):
 
 def find_ifs(text):
     """(first line, first line of the body, line behind the body, the text) of each
-    if with braces. Our files are formatted, so that a brace that stands where the
-    if does ends the body."""
+    if with braces, and of each check, which has no body. Our files are formatted, so
+    that a brace that stands where the if does ends the body."""
     for first, line in enumerate(text):
+        if re.match(r"\s*RLO_\w+_IF\(", line):
+            stop = first
+            while not text[stop].endswith(";"):
+                stop += 1
+            words = " ".join(part.strip() for part in text[first:stop + 1])
+            yield first + 1, stop + 2, stop + 2, words
         if not re.match(r"\s*(\} else )?if \(", line):
             continue
         body = first
@@ -114,19 +121,22 @@ class File:
 
     def apply_to_ifs(self, rule):
         for first, body, end, words in self.ifs:
+            head = [n for n in range(first, body) if n in self.lines]
             inside = [n for n in range(body, end) if n in self.lines]
-            if not inside or not rule.pattern.search(words) or not rule.applies(
-                    self.path, self.lines[inside[0]][2]):
+            known = head if body == end else inside
+            if not known or not rule.pattern.search(words) or not rule.applies(
+                    self.path, self.lines[known[0]][2]):
                 continue
-            if self.lines[inside[0]][0] > 0:
+            if inside and self.lines[inside[0]][0] > 0:
                 rule.covered.append(first)
                 continue
             for number in inside:
                 self.except_line(number, rule)
-            left = 1 + words.count("||")
-            for number in range(first, body):
-                if number in self.lines:
-                    left -= self.except_branches(number, left, rule)
+            most = left = 1 + words.count("||")
+            for number in head:
+                left -= self.except_branches(number, left, rule)
+            if not inside and left == most:
+                rule.covered.append(first)
 
     def apply(self, rule):
         if rule.shape == "if":

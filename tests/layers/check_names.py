@@ -19,7 +19,8 @@ import sys
 
 NAME = re.compile(r"\b(?:rlo|RLO)_\w+")
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
-STATEMENTS = {"RLO_TRY", "RLO_TRY_GOTO", "RLO_FAIL", "RLO_CL", "RLO_REQUIRE",
+STATEMENTS = {"RLO_TRY", "RLO_TRY_GOTO", "RLO_TRY_MEMORY", "RLO_FAIL", "RLO_FAIL_IF",
+              "RLO_CL", "RLO_REQUIRE",
               "RLO_REQUIRE_OR", "RLO_REQUIRE_LIST", "RLO_REQUIRE_EACH"}
 
 

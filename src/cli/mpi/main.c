@@ -194,14 +194,11 @@ typedef struct run {
 static int open_source(run *r) {
   RLO__EXIT_TRY(rlo__conversion_open(&r->conversion));
   r->has_source = true;
-  if (r->conversion.is_big_endian) {
-    return rlo__fail(
-        "the output has the byte order of this machine: --byte-order is that of the input");
-  }
-  if (r->conversion.source.file.held_bytes > 0) {
-    return rlo__fail("%s is not a regular file: each rank reads the whole of it",
-                     r->conversion.request.input_path);
-  }
+  RLO__EXIT_IF(r->conversion.is_big_endian,
+               "the output has the byte order of this machine: --byte-order is that of the input");
+  RLO__EXIT_IF(r->conversion.source.file.held_bytes > 0,
+               "%s is not a regular file: each rank reads the whole of it",
+               r->conversion.request.input_path);
   return rlo__check(rlo_shape_array_size(&r->conversion.dst_shape, &r->output_bytes));
 }
 
@@ -228,9 +225,7 @@ static int begin_output(run *r) {
   }
   const char *path = r->conversion.request.output_path;
   const char *why = rlo__path_why_in_place(path);
-  if (why != NULL) {
-    return rlo__fail("%s %s: it cannot be written in pieces", path, why);
-  }
+  RLO__EXIT_IF(why != NULL, "%s %s: it cannot be written in pieces", path, why);
   char head[RLO__MAX_HEADER_BYTES];
   rlo__output_start start = {.head = head};
   RLO__EXIT_TRY(
@@ -248,10 +243,8 @@ static int share_output(run *r) {
   }
   r->fd = open(r->place.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   return r->fd >= 0 ? RLO__EXIT_OK
-                    : rlo__fail(
-                          "cannot open %s: %s; all ranks write to one "
-                          "file",
-                          r->place.path, strerror(errno));
+                    : rlo__fail("cannot open %s: %s; all ranks write to one file", r->place.path,
+                                strerror(errno));
 }
 
 /* Returns --memory, or the rank's share of what is available. */
@@ -386,10 +379,8 @@ static const char help[] =
     "Reads an array, moves it to another layout, and writes it, as `relayout\n"
     "convert` does: the same messages, exit codes and bytes, and these of its\n"
     "options. Each rank reads IN and writes a part of OUT, cut along the most\n"
-    "major dimension of the result, in pieces and in one pass. All ranks have "
-    "to\n"
-    "see both files under these names. OUT appears complete, when all ranks "
-    "are\n"
+    "major dimension of the result, in pieces and in one pass. All ranks have to\n"
+    "see both files under these names. OUT appears complete, when all ranks are\n"
     "done, or not at all: there is no --resume, and nothing is kept for it.\n"
     "\n"
     "  --to LAYOUT   the layout of the result; C order without it\n"
@@ -400,18 +391,13 @@ static const char help[] =
     "                of a file of bare bytes, of any name with --offset\n"
     "  --array N     of several in one .npy file\n"
     "  --memory SIZE\n"
-    "                of each rank; a quarter of the machine's, and at most "
-    "1GiB,\n"
+    "                of each rank; a quarter of the machine's, and at most 1GiB,\n"
     "                divided by the ranks, without it\n"
     "  --io WAY      direct: past the system's page cache; buffered or auto\n"
-    "  --device D    a device of `relayout devices`, by its number or a part "
-    "of "
-    "its\n"
-    "                name; of several (0,1 or all) the ranks take one each, in "
-    "turn\n"
+    "  --device D    a device of `relayout devices`, by its number or a part of its\n"
+    "                name; of several (0,1 or all) the ranks take one each, in turn\n"
     "  --host        use the host, as without --device\n"
-    "  --json        print an object with the keys shape, file, "
-    "physical_bytes,\n"
+    "  --json        print an object with the keys shape, file, physical_bytes,\n"
     "                ranks, seconds\n";
 
 /* Each rank moves one contiguous part of the output, by a service of its own.
@@ -434,8 +420,7 @@ static void print_overview(void) {
       "\n"
       "  convert     move an array from one file and layout to another\n"
       "\n"
-      "relayout-mpi convert --help tells the options; relayout-mpi --version "
-      "prints\n"
+      "relayout-mpi convert --help tells the options; relayout-mpi --version prints\n"
       "the version. Exit codes are those of relayout.\n",
       stdout);
 }

@@ -94,9 +94,7 @@ static rlo_status create(rlo__call_plans *plans, rlo__backend_instance *instance
                          int32_t num_inputs, int32_t num_outputs, rlo__call_plan **out_plan) {
   rlo__call_plan *made = rlo__alloc(sizeof *made + (size_t)num_outputs * sizeof *made->outputs +
                                     (size_t)num_inputs * sizeof(rlo_shape *));
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = (rlo__call_plan){.num_references = 1,
                            .plans = plans,
                            .instance = rlo__backend_instance_retain(instance),
@@ -303,9 +301,7 @@ rlo_status rlo__call_plan_run(rlo__call_plan *plan, int32_t output, rlo__allocat
   rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   void **operands = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
-  if (operands == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(operands);
   for (int32_t n = 0; n < num_inputs; ++n) {
     operands[n] = inputs[n]->memory;
   }
@@ -328,9 +324,7 @@ rlo_status rlo__call_plan_run_tensors(rlo__call_plan *plan, int32_t output,
                                       rlo__allocation **out_allocation) {
   rlo__allocation *few[8];
   rlo__allocation **allocations = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
-  if (allocations == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(allocations);
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < num_inputs; ++n) {
     RLO_TRY_GOTO(rlo__tensor_need(inputs[n], plan->instance, &allocations[n]));

@@ -67,9 +67,7 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan, int32_t output, rlo_tensor *
     release(behind);
   }
   deferred *made = rlo__alloc_unset(sizeof *made + (size_t)num_inputs * sizeof(rlo_tensor *));
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = (deferred){.pending = {.num_references = 1,
                                  .instance = plan->instance,
                                  .run = deferred_run,

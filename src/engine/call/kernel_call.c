@@ -10,12 +10,10 @@ rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config, const rlo_e
                                     rlo_tensor *const *inputs, int32_t num_inputs) {
   for (int32_t n = 0; n < num_inputs; ++n) {
     const char *fault = rlo__tensor_fault(inputs[n], engine);
-    if (fault != NULL) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT, "kernel '%s': %s is %s", config->kernel_name,
-          rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text,
-          fault);
-    }
+    RLO_FAIL_IF(
+        fault != NULL, RLO_INVALID_ARGUMENT, "kernel '%s': %s is %s", config->kernel_name,
+        rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text,
+        fault);
   }
   return RLO_OK;
 }
@@ -33,20 +31,16 @@ rlo_status rlo_kernel_input(const rlo_kernel_call *call, const char *name, int32
   RLO_REQUIRE(call, name, out_tensor);
   int32_t place =
       rlo__input_place(call->input_names, call->num_input_names, call->num_inputs, name, n);
-  if (place < 0) {
-    return RLO_FAIL(RLO_NOT_FOUND, "kernel '%s': the call has no input %s", call->kernel_name,
-                    rlo__name_text(name, n).text);
-  }
+  RLO_FAIL_IF(place < 0, RLO_NOT_FOUND, "kernel '%s': the call has no input %s", call->kernel_name,
+              rlo__name_text(name, n).text);
   *out_tensor = call->inputs[place];
   return RLO_OK;
 }
 
 rlo_status rlo_kernel_output(rlo_kernel_call *call, int32_t n, rlo_tensor **out_tensor) {
   RLO_REQUIRE(call, out_tensor);
-  if (n < 0 || n >= call->num_outputs) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "kernel '%s' has no output %d; it has %d", call->kernel_name,
-                    n, call->num_outputs);
-  }
+  RLO_FAIL_IF(n < 0 || n >= call->num_outputs, RLO_OUT_OF_RANGE,
+              "kernel '%s' has no output %d; it has %d", call->kernel_name, n, call->num_outputs);
   if (call->outputs[n] == NULL) {
     const rlo__kernel_call *k = (const rlo__kernel_call *)call;
     rlo__shared_shape *shape = rlo__shared_shape_of(call->output_shapes[n]);

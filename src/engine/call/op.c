@@ -6,10 +6,8 @@
 static rlo_status run(const char *kernel_name, rlo_tensor *const *inputs, int32_t num_inputs,
                       const rlo_attribute *items, int32_t num_items, rlo_tensor **outputs,
                       int32_t num_outputs) {
-  if (num_inputs < 1 || inputs[0] == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: %s", kernel_name,
-                    num_inputs < 1 ? "there is no tensor" : "input 0 is NULL");
-  }
+  RLO_FAIL_IF(num_inputs < 1 || inputs[0] == NULL, RLO_INVALID_ARGUMENT, "%s: %s", kernel_name,
+              num_inputs < 1 ? "there is no tensor" : "input 0 is NULL");
   return rlo_run_kernel(rlo_tensor_engine(inputs[0]), kernel_name, inputs, num_inputs,
                         &(rlo_attributes){items, num_items}, outputs, num_outputs, NULL);
 }
@@ -278,10 +276,9 @@ rlo_status rlo_op_compare(rlo_tensor *a, const char *kernel_name, rlo_tensor *b,
 rlo_status rlo_op_where(rlo_tensor *condition, rlo_tensor *t, rlo_tensor *e, rlo_tensor **out_y) {
   rlo_tensor *number = NULL;
   RLO_REQUIRE(condition, t, e, out_y);
-  if (rlo_tensor_shape(condition)->dtype != RLO_DTYPE_PRED) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "where: the condition is of type %s; Cast makes it pred",
-                    rlo_dtype_name(rlo_tensor_shape(condition)->dtype));
-  }
+  RLO_FAIL_IF(rlo_tensor_shape(condition)->dtype != RLO_DTYPE_PRED, RLO_INVALID_ARGUMENT,
+              "where: the condition is of type %s; Cast makes it pred",
+              rlo_dtype_name(rlo_tensor_shape(condition)->dtype));
   RLO_TRY(rlo_op_cast(condition, RLO_DTYPE_S32, &number));
   rlo_status status = run("Select", (rlo_tensor *[]){e, t, number}, 3, NULL, 0, out_y, 1);
   rlo_tensor_release(number);

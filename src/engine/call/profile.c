@@ -111,8 +111,7 @@ void rlo__profile_run_end_tensors(rlo__profile_run *run, rlo_status status, cons
 static rlo_status check_outside(const rlo__profiler *profiler) {
   return reporting != profiler ? RLO_OK
                                : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                                          "a profile begins or ends within a call of its "
-                                          "function");
+                                          "a profile begins or ends within a call of its function");
 }
 
 rlo_status rlo_profile_begin(rlo_engine *engine, rlo_profile_fn on_run, void *payload) {
@@ -147,10 +146,9 @@ rlo_status rlo_profile_device_time(const rlo_profile_entry *entry, int64_t *out_
                                    int64_t *out_ns) {
   RLO_REQUIRE(entry, out_begin_ns, out_ns);
   rlo__command_times times;
-  if (!rlo__commands_measure(entry->events, entry->num_events, &times)) {
-    return RLO_FAIL(RLO_NOT_FOUND, "the device has not measured the %d commands of '%s'",
-                    entry->num_events, entry->name);
-  }
+  RLO_FAIL_IF(!rlo__commands_measure(entry->events, entry->num_events, &times), RLO_NOT_FOUND,
+              "the device has not measured the %d commands of '%s'", entry->num_events,
+              entry->name);
   /* Differences of an unsigned clock, either of which may be the later. */
   *out_begin_ns = entry->enqueue_ns + (int64_t)(times.first_begin - times.first_queued);
   *out_ns = (int64_t)times.total;

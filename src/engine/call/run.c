@@ -10,10 +10,8 @@
 #include "relayout/xla/shape_util.h"
 
 static rlo_status check_counts(const char *kernel_name, int32_t num_inputs, int32_t capacity) {
-  if (num_inputs < 0 || capacity < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': %d inputs, and room for %d results",
-                    kernel_name, num_inputs, capacity);
-  }
+  RLO_FAIL_IF(num_inputs < 0 || capacity < 0, RLO_INVALID_ARGUMENT,
+              "kernel '%s': %d inputs, and room for %d results", kernel_name, num_inputs, capacity);
   return RLO_OK;
 }
 
@@ -40,12 +38,11 @@ static rlo_status infer(const rlo_kernel_config *config, const rlo_shape *const 
                         int32_t num_inputs, const rlo_attributes *attributes, rlo_shape *out_shapes,
                         int32_t capacity, int32_t *out_count) {
   for (int32_t n = 0; n < num_inputs; ++n) {
-    if (config->input_type != RLO_DTYPE_INVALID && inputs[n]->dtype != config->input_type) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT, "kernel '%s': %s is of type %s, not %s (Cast)", config->kernel_name,
-          rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text,
-          rlo_dtype_name(inputs[n]->dtype), rlo_dtype_name(config->input_type));
-    }
+    RLO_FAIL_IF(
+        config->input_type != RLO_DTYPE_INVALID && inputs[n]->dtype != config->input_type,
+        RLO_INVALID_ARGUMENT, "kernel '%s': %s is of type %s, not %s (Cast)", config->kernel_name,
+        rlo__input_text_of(config->input_names, config->num_input_names, num_inputs, n).text,
+        rlo_dtype_name(inputs[n]->dtype), rlo_dtype_name(config->input_type));
   }
   return RLO__CALLBACK(config->infer(inputs, num_inputs, attributes, out_shapes, capacity,
                                      out_count, config->payload),
@@ -60,10 +57,9 @@ static rlo_status infer_shared(rlo__kernel_call *k, const rlo_shape *const *inpu
   const rlo_kernel_config *config = &k->bound->config;
   int32_t count = 0;
   RLO_TRY(infer(config, inputs, k->call.num_inputs, k->call.attributes, shapes, room, &count));
-  if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' infers %d results; 1 to %d are possible",
-                    config->kernel_name, count, RLO_MAX_KERNEL_OUTPUTS);
-  }
+  RLO_FAIL_IF(count < 1 || count > RLO_MAX_KERNEL_OUTPUTS, RLO_INVALID_ARGUMENT,
+              "kernel '%s' infers %d results; 1 to %d are possible", config->kernel_name, count,
+              RLO_MAX_KERNEL_OUTPUTS);
   RLO_TRY(rlo__kernel_call_set_count(k, count));
   for (int32_t n = 0; n < count; ++n) {
     rlo__shared_shape *shape = NULL;
@@ -102,16 +98,11 @@ static rlo_status make_plain(const rlo__kernel_call *k, rlo_tensor *x, rlo_tenso
 static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
   rlo_tensor **output = &k->call.outputs[index];
   const char *fault = rlo__tensor_fault(*output, k->call.engine);
-  if (fault != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': output %d is %s", k->call.kernel_name,
-                    index, fault);
-  }
-  if (rlo_tensor_shape(*output) != k->call.output_shapes[index]) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' wrote output %d in another shape than it "
-                    "inferred",
-                    k->call.kernel_name, index);
-  }
+  RLO_FAIL_IF(fault != NULL, RLO_INVALID_ARGUMENT, "kernel '%s': output %d is %s",
+              k->call.kernel_name, index, fault);
+  RLO_FAIL_IF(rlo_tensor_shape(*output) != k->call.output_shapes[index], RLO_INVALID_ARGUMENT,
+              "kernel '%s' wrote output %d in another shape than it inferred", k->call.kernel_name,
+              index);
   for (int32_t n = 0; n < k->call.num_inputs; ++n) {
     if (k->call.inputs[n] == *output) {
       return rlo__tensor_make_alias(output);
@@ -125,9 +116,7 @@ static rlo_status call_function(rlo__kernel_call *k) {
   rlo_tensor *const *given = k->call.inputs;
   const int32_t count = k->call.num_inputs;
   rlo_tensor **plain = rlo__alloc_array((size_t)count, sizeof(rlo_tensor *));
-  if (plain == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(plain);
   rlo__tensors_lend(given, count);
   rlo__recorder_enter();
   rlo_status status = RLO_OK;
@@ -193,10 +182,9 @@ static rlo_status run_checked(rlo__kernel_call *k) {
       rlo__kernel_check_inputs(&k->bound->config, call->engine, call->inputs, call->num_inputs));
   RLO_TRY(k->bound->config.run == NULL ? rlo__kernel_call_run_copy(k) : run_function(k));
   int64_t leaked = rlo__tensor_balance() - before - call->num_outputs;
-  if (call->engine->options.checks_leaks && leaked > 0) {
-    return RLO_FAIL(RLO_INTERNAL, "kernel '%s' for backend '%s' has leaked %lld tensors",
-                    call->kernel_name, call->backend_name, (long long)leaked);
-  }
+  RLO_FAIL_IF(call->engine->options.checks_leaks && leaked > 0, RLO_INTERNAL,
+              "kernel '%s' for backend '%s' has leaked %lld tensors", call->kernel_name,
+              call->backend_name, (long long)leaked);
   return rlo__recorder_notify(&(rlo__record){.call = call, .config = &k->bound->config});
 }
 
@@ -229,12 +217,9 @@ static rlo_status run_and_hand_out(rlo__kernel_call *k, rlo_tensor **out_tensors
                                    const int32_t *out_count) {
   const rlo_kernel_call *call = &k->call;
   RLO_TRY(run_checked(k));
-  if (call->num_outputs < k->capacity && out_count == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' has %d results, not %d, and there is no "
-                    "place for that number",
-                    call->kernel_name, call->num_outputs, k->capacity);
-  }
+  RLO_FAIL_IF(call->num_outputs < k->capacity && out_count == NULL, RLO_INVALID_ARGUMENT,
+              "kernel '%s' has %d results, not %d, and there is no place for that number",
+              call->kernel_name, call->num_outputs, k->capacity);
   return rlo__scope_hand_out(call->engine, call->outputs, call->num_outputs, out_tensors);
 }
 
@@ -243,9 +228,7 @@ static rlo_status run_bound(rlo__kernel_call *k, rlo_tensor **out_tensors, int32
   rlo_tensor *few[4];
   rlo_kernel_call *call = &k->call;
   call->outputs = RLO__SMALL_ARRAY(few, (size_t)k->capacity);
-  if (call->outputs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(call->outputs);
   rlo__profile_run run;
   rlo__profile_run_begin(call->engine->profiler, &run);
   rlo__scope_enter();
@@ -387,34 +370,23 @@ static rlo_status lower(const rlo__bound_kernel *bound, const rlo_shape *const *
                         int32_t num_inputs, const rlo_attributes *attributes, int32_t output,
                         const rlo_shape *dst, rlo_problem_list **out_problems) {
   const rlo_kernel_config *config = &bound->config;
-  if (bound->config.run != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "kernel '%s' for backend '%s' is a function of the user's, "
-                    "which has no problems",
-                    config->kernel_name, config->backend_name);
-  }
+  RLO_FAIL_IF(bound->config.run != NULL, RLO_UNSUPPORTED,
+              "kernel '%s' for backend '%s' is a function of the user's, which has no problems",
+              config->kernel_name, config->backend_name);
   const rlo__copy_op *op = config->built_in;
-  if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: input 'value' is known only when it runs; the "
-                    "attribute 'value' is known before",
-                    op->name);
-  }
+  RLO_FAIL_IF(rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2, RLO_UNSUPPORTED,
+              "%s: input 'value' is known only when it runs; the attribute 'value' is known before",
+              op->name);
   const rlo__copy_call call = {op, inputs, num_inputs, attributes};
   int32_t count = 0;
   RLO_TRY(rlo__copy_op_count(&call, &count));
-  if (output < 0 || output >= count) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "%s: there is no result %d; it has %d", op->name, output,
-                    count);
-  }
+  RLO_FAIL_IF(output < 0 || output >= count, RLO_OUT_OF_RANGE,
+              "%s: there is no result %d; it has %d", op->name, output, count);
   rlo_shape shape;
   RLO_TRY(rlo__copy_op_shape(&call, output, &shape));
-  if (dst != NULL && !rlo_shape_compatible(dst, &shape)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the destination has another type or other dimensions "
-                    "than result %d",
-                    op->name, output);
-  }
+  RLO_FAIL_IF(dst != NULL && !rlo_shape_compatible(dst, &shape), RLO_INVALID_ARGUMENT,
+              "%s: the destination has another type or other dimensions than result %d", op->name,
+              output);
   return rlo__copy_op_lower(&call, output, dst != NULL ? dst : &shape, out_problems, NULL);
 }
 

@@ -76,9 +76,7 @@ static rlo_status get_plan(const rlo__kernel_call *k, const rlo__copy_op *op, in
                            const rlo_attributes *attributes, rlo__call_plan **out_plan) {
   const rlo_shape *few[8];
   const rlo_shape **shapes = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
-  if (shapes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(shapes);
   for (int32_t n = 0; n < num_inputs; ++n) {
     shapes[n] = &k->call.inputs[n]->shape->shape;
   }
@@ -135,18 +133,13 @@ fail:
 
 static rlo_status check_operands(const rlo_engine *engine, const rlo_chain *chain,
                                  rlo_tensor *const *inputs, int32_t num_inputs) {
-  if (num_inputs != rlo_chain_num_operands(chain)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d inputs for a chain of %d operands", num_inputs,
-                    rlo_chain_num_operands(chain));
-  }
+  RLO_FAIL_IF(num_inputs != rlo_chain_num_operands(chain), RLO_INVALID_ARGUMENT,
+              "%d inputs for a chain of %d operands", num_inputs, rlo_chain_num_operands(chain));
   for (int32_t n = 0; n < num_inputs; ++n) {
     RLO_TRY(rlo__tensor_check(inputs[n], engine, "input", n));
-    if (!rlo_shape_equal(rlo_tensor_shape(inputs[n]), rlo_chain_operand(chain, n))) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "input %d has another shape or layout than operand %d of "
-                      "the chain",
-                      n, n);
-    }
+    RLO_FAIL_IF(!rlo_shape_equal(rlo_tensor_shape(inputs[n]), rlo_chain_operand(chain, n)),
+                RLO_INVALID_ARGUMENT,
+                "input %d has another shape or layout than operand %d of the chain", n, n);
   }
   return RLO_OK;
 }

@@ -31,20 +31,17 @@ typedef struct draft {
 static rlo_status read_kernel(const rlo_kernel_call *call, const rlo_source_kernel *payload,
                               rlo_source_kernel *kernel) {
   memset(kernel, 0, sizeof *kernel);
-  if (rlo__options_read("payload", "sizeof(rlo_source_kernel)", payload, kernel, sizeof *kernel) !=
-          RLO_OK ||
-      kernel->source == NULL || kernel->function == NULL || kernel->num_arguments < 0 ||
-      (kernel->num_arguments > 0 && kernel->arguments == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the payload of kernel '%s' is no rlo_source_kernel",
-                    call->kernel_name);
-  }
+  RLO_FAIL_IF(rlo__options_read("payload", "sizeof(rlo_source_kernel)", payload, kernel,
+                                sizeof *kernel) != RLO_OK ||
+                  kernel->source == NULL || kernel->function == NULL || kernel->num_arguments < 0 ||
+                  (kernel->num_arguments > 0 && kernel->arguments == NULL),
+              RLO_INVALID_ARGUMENT, "the payload of kernel '%s' is no rlo_source_kernel",
+              call->kernel_name);
   const rlo__kernel_call *k = (const rlo__kernel_call *)call;
   const rlo__place *place = rlo__backend_place(k->bound->instance);
-  if (place == NULL || place->context == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' is OpenCL C and backend '%s' does not run it", call->kernel_name,
-                    call->backend_name);
-  }
+  RLO_FAIL_IF(place == NULL || place->context == NULL, RLO_INVALID_ARGUMENT,
+              "kernel '%s' is OpenCL C and backend '%s' does not run it", call->kernel_name,
+              call->backend_name);
   return RLO_OK;
 }
 
@@ -97,11 +94,9 @@ static rlo_status set_tensor(draft *d, const rlo_source_argument *argument, int3
   bool is_output =
       argument->kind == RLO_SOURCE_OUTPUT || argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS;
   int32_t limit = is_output ? call->num_outputs : call->num_inputs;
-  if (argument->index < 0 || argument->index >= limit) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': argument %d is for %s %d; there are %d",
-                    call->kernel_name, index, is_output ? "output" : "input", argument->index,
-                    limit);
-  }
+  RLO_FAIL_IF(argument->index < 0 || argument->index >= limit, RLO_INVALID_ARGUMENT,
+              "kernel '%s': argument %d is for %s %d; there are %d", call->kernel_name, index,
+              is_output ? "output" : "input", argument->index, limit);
   if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS || argument->kind == RLO_SOURCE_INPUT_ELEMENTS) {
     const cl_long elements = is_output ? count_elements(call, argument->index)
                                        : call->inputs[argument->index]->shape->elements;

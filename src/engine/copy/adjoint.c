@@ -23,10 +23,9 @@ static rlo_status count_inputs(const rlo_i64_list *list, int32_t *out_count) {
   *out_count = 0;
   for (int32_t i = 0; i < list->count; ++*out_count) {
     int64_t rank = list->values[i++];
-    if (rank < 0 || rank > list->count - i) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' gives a rank of %lld and %d numbers follow",
-                      ADJOINT_DIMS, (long long)rank, list->count - i);
-    }
+    RLO_FAIL_IF(rank < 0 || rank > list->count - i, RLO_INVALID_ARGUMENT,
+                "'%s' gives a rank of %lld and %d numbers follow", ADJOINT_DIMS, (long long)rank,
+                list->count - i);
     i += (int32_t)rank;
   }
   return RLO_OK;
@@ -39,17 +38,13 @@ static rlo_status find_op(const char *name, int32_t num_inputs, int64_t input,
   while (op != NULL && (op->name == NULL || strcmp(op->name, name) != 0)) {
     op = op->name != NULL ? op + 1 : *++list;
   }
-  if (op == NULL || op->append == NULL || rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES)) {
-    return RLO_FAIL(RLO_NOT_FOUND, "'%s' is no built-in movement of one array to another", name);
-  }
-  if (num_inputs < op->kernel.min_inputs ||
-      (op->kernel.max_inputs >= 0 && num_inputs > op->kernel.max_inputs)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' does not have %d inputs", name, num_inputs);
-  }
-  if (input < 0 || input >= num_inputs) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "'%s' has %d inputs, and no input %lld", name, num_inputs,
-                    (long long)input);
-  }
+  RLO_FAIL_IF(op == NULL || op->append == NULL || rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES),
+              RLO_NOT_FOUND, "'%s' is no built-in movement of one array to another", name);
+  RLO_FAIL_IF(num_inputs < op->kernel.min_inputs ||
+                  (op->kernel.max_inputs >= 0 && num_inputs > op->kernel.max_inputs),
+              RLO_INVALID_ARGUMENT, "'%s' does not have %d inputs", name, num_inputs);
+  RLO_FAIL_IF(input < 0 || input >= num_inputs, RLO_OUT_OF_RANGE,
+              "'%s' has %d inputs, and no input %lld", name, num_inputs, (long long)input);
   *out_op = op;
   return RLO_OK;
 }
@@ -96,9 +91,7 @@ rlo_status rlo__adjoint_decode(const rlo_attributes *attributes, const rlo_shape
   rlo__adjoint *a =
       rlo__alloc(sizeof *a + (size_t)count * (sizeof a->shapes[0] + sizeof(rlo_shape *)) +
                  (size_t)attributes->count * sizeof(rlo_attribute));
-  if (a == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(a);
   rlo_attribute *items = (rlo_attribute *)(void *)(a->shapes + count);
   const rlo_shape **inputs = (const rlo_shape **)(void *)(items + attributes->count);
   *a = (rlo__adjoint){.call = {op, inputs, count, &a->attributes},
@@ -121,9 +114,7 @@ rlo_status rlo__adjoint_encode(const rlo__copy_call *call, int32_t input,
   size_t num_dims = (size_t)call->num_inputs * (RLO_MAX_RANK + 1);
   rlo_attributes *code = rlo__alloc(sizeof *code + (num_given + 3) * sizeof(rlo_attribute) +
                                     num_dims * sizeof(int64_t));
-  if (code == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(code);
   rlo_attribute *items = (rlo_attribute *)(void *)(code + 1);
   int64_t *dims = (int64_t *)(void *)(items + num_given + 3);
   int64_t *next = dims;
@@ -152,16 +143,12 @@ static rlo_status check_dys(const rlo__adjoint *a, const rlo_shape *const *dys, 
   int32_t num_outputs = 0;
   rlo_shape wanted;
   RLO_TRY(rlo__copy_op_count(&a->call, &num_outputs));
-  if (num_outputs != count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' has %d results, and there are %d dys",
-                    a->call.op->name, num_outputs, count);
-  }
+  RLO_FAIL_IF(num_outputs != count, RLO_INVALID_ARGUMENT,
+              "'%s' has %d results, and there are %d dys", a->call.op->name, num_outputs, count);
   for (int32_t k = 0; k < count; ++k) {
     RLO_TRY(rlo__copy_op_shape(&a->call, k, &wanted));
-    if (!rlo_shape_equal(dys[k], &wanted)) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "dy %d is not what '%s' gives, row-major", k,
-                      a->call.op->name);
-    }
+    RLO_FAIL_IF(!rlo_shape_equal(dys[k], &wanted), RLO_INVALID_ARGUMENT,
+                "dy %d is not what '%s' gives, row-major", k, a->call.op->name);
   }
   *out_shape = *a->call.inputs[a->input];
   return RLO_OK;
@@ -305,9 +292,7 @@ static rlo_status make_moves(collection *c, const rlo_shape *const *dys, int32_t
 static rlo_status lower_adjoint(const rlo__copy_call *call, const rlo_shape *dst,
                                 rlo_problem_list **out_problems) {
   collection *c = rlo__alloc(sizeof *c);
-  if (c == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(c);
   rlo_status status = RLO_OUT_OF_MEMORY;
   *c = (collection){.dst = dst,
                     .forward = rlo__alloc(sizeof *c->forward),

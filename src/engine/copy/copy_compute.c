@@ -43,12 +43,10 @@ static rlo__input_text input_text(const rlo__copy_call *call, int32_t n) {
 static rlo_status infer_same(const rlo__copy_call *call, rlo_shape *out_shape) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
-    if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s has another type or other dimensions than %s; nothing is converted or "
-                      "broadcast here: Cast and BroadcastTo do that",
-                      input_text(call, n).text, input_text(call, 0).text);
-    }
+    RLO_FAIL_IF(!rlo_shape_compatible(call->inputs[0], call->inputs[n]), RLO_INVALID_ARGUMENT,
+                "%s has another type or other dimensions than %s; nothing is converted or "
+                "broadcast here: Cast and BroadcastTo do that",
+                input_text(call, n).text, input_text(call, 0).text);
   }
   return rlo_shape_make(call->inputs[0]->dtype, call->inputs[0]->dims, call->inputs[0]->rank,
                         out_shape);
@@ -64,9 +62,7 @@ rlo_status rlo_infer_elementwise(const rlo_shape *const *inputs, int32_t num_inp
   RLO_REQUIRE_LIST(out_shapes, capacity);
   (void)attributes;
   (void)payload;
-  if (num_inputs < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "there is no input 0 to infer the result from");
-  }
+  RLO_FAIL_IF(num_inputs < 1, RLO_INVALID_ARGUMENT, "there is no input 0 to infer the result from");
   *out_count = 1;
   return infer_same(&(rlo__copy_call){.op = &nameless, .inputs = inputs, .num_inputs = num_inputs},
                     capacity > 0 ? out_shapes : &shape);

@@ -13,17 +13,13 @@ static rlo_status append_slice(const rlo__copy_step *step) {
   RLO_TRY(rlo__dims_get_exactly(step->attributes, "size", shape->rank, &size));
   for (int32_t k = 0; k < shape->rank; ++k) {
     int64_t n = shape->dims[k];
-    if (begin.values[k] < 0 || begin.values[k] > n) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE, "begin[%d]=%lld in a dimension of size %lld", k,
-                      (long long)begin.values[k], (long long)n);
-    }
+    RLO_FAIL_IF(begin.values[k] < 0 || begin.values[k] > n, RLO_OUT_OF_RANGE,
+                "begin[%d]=%lld in a dimension of size %lld", k, (long long)begin.values[k],
+                (long long)n);
     int64_t left = n - begin.values[k];
-    if (size.values[k] < -1 || size.values[k] > left) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "size[%d]=%lld; from %lld on, %lld are left (-1 takes "
-                      "all)",
-                      k, (long long)size.values[k], (long long)begin.values[k], (long long)left);
-    }
+    RLO_FAIL_IF(size.values[k] < -1 || size.values[k] > left, RLO_OUT_OF_RANGE,
+                "size[%d]=%lld; from %lld on, %lld are left (-1 takes all)", k,
+                (long long)size.values[k], (long long)begin.values[k], (long long)left);
     /* The end from here on. */
     size.values[k] = begin.values[k] + (size.values[k] == -1 ? left : size.values[k]);
   }
@@ -51,9 +47,8 @@ static bool has_bit(int64_t mask, int32_t k) {
 }
 
 static rlo_status keep_dim(cut_plan *plan, int32_t from) {
-  if (plan->result_rank == RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the result would have more than %d dimensions", RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(plan->result_rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "the result would have more than %d dimensions", RLO_MAX_RANK);
   plan->from[plan->result_rank++] = from;
   return RLO_OK;
 }
@@ -62,22 +57,17 @@ static rlo_status keep_dim(cut_plan *plan, int32_t from) {
 static rlo_status take_entry(cut_plan *plan, const rlo_shape *shape, const cut_masks *masks,
                              int32_t entry, int64_t begin, int64_t end, int64_t stride) {
   int32_t k = plan->rank++;
-  if (k >= shape->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "begin[%d] is for a dimension beyond the %d there are",
-                    entry, shape->rank);
-  }
+  RLO_FAIL_IF(k >= shape->rank, RLO_INVALID_ARGUMENT,
+              "begin[%d] is for a dimension beyond the %d there are", entry, shape->rank);
   int64_t n = shape->dims[k];
   bool is_one = has_bit(masks->shrink_axis, entry);
-  if (is_one && stride < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "strides[%d]=%lld of a dimension that shrink_axis_mask "
-                    "takes one index of; it is at least 1 there",
-                    entry, (long long)stride);
-  }
-  if (is_one && (begin < -n || begin >= n)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "begin[%d]=%lld is one index of a dimension of size %lld",
-                    entry, (long long)begin, (long long)n);
-  }
+  RLO_FAIL_IF(is_one && stride < 1, RLO_INVALID_ARGUMENT,
+              "strides[%d]=%lld of a dimension that shrink_axis_mask takes one index of; it is at "
+              "least 1 there",
+              entry, (long long)stride);
+  RLO_FAIL_IF(is_one && (begin < -n || begin >= n), RLO_OUT_OF_RANGE,
+              "begin[%d]=%lld is one index of a dimension of size %lld", entry, (long long)begin,
+              (long long)n);
   plan->strides[k] = is_one ? 1 : stride;
   if (is_one) {
     plan->begin[k] = begin < 0 ? begin + n : begin;
@@ -102,10 +92,8 @@ static rlo_status take_whole(cut_plan *plan, const rlo_shape *shape, int32_t cou
 static rlo_status make_plan(const rlo_shape *shape, const cut_masks *masks, const rlo__dims *begin,
                             const rlo__dims *end, const rlo__dims *strides, cut_plan *plan) {
   int32_t count = begin->count;
-  if ((masks->ellipsis & (masks->ellipsis - 1)) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "ellipsis_mask=%lld has more than one bit",
-                    (long long)masks->ellipsis);
-  }
+  RLO_FAIL_IF((masks->ellipsis & (masks->ellipsis - 1)) != 0, RLO_INVALID_ARGUMENT,
+              "ellipsis_mask=%lld has more than one bit", (long long)masks->ellipsis);
   *plan = (cut_plan){0};
   /* The dimensions that have an entry; the ellipsis takes the others. */
   int32_t named = 0;

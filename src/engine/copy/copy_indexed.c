@@ -9,10 +9,9 @@
 static rlo_status get_batch_dims(const rlo_attributes *attributes, const rlo_shape *indices,
                                  int32_t *out_batch_dims) {
   int64_t batch_dims = rlo__i64_or(attributes, "batch_dims", 0);
-  if (batch_dims < -indices->rank || batch_dims > indices->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "'batch_dims' is %lld; indices of rank %d take %d to %d",
-                    (long long)batch_dims, indices->rank, -indices->rank, indices->rank);
-  }
+  RLO_FAIL_IF(batch_dims < -indices->rank || batch_dims > indices->rank, RLO_OUT_OF_RANGE,
+              "'batch_dims' is %lld; indices of rank %d take %d to %d", (long long)batch_dims,
+              indices->rank, -indices->rank, indices->rank);
   *out_batch_dims = (int32_t)(batch_dims < 0 ? batch_dims + indices->rank : batch_dims);
   return RLO_OK;
 }
@@ -35,10 +34,8 @@ static rlo_status append_select(const rlo__copy_step *step) {
   const int32_t rank = rlo_chain_shape(step->chain)->rank;
   const rlo_shape *condition = rlo_chain_operand(step->others[1], 0);
   RLO_TRY(rlo_chain_stack(step->chain, step->others, 1, rank));
-  if (condition->rank != rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "input 'condition' has rank %d, input 'e' %d",
-                    condition->rank, rank);
-  }
+  RLO_FAIL_IF(condition->rank != rank, RLO_INVALID_ARGUMENT,
+              "input 'condition' has rank %d, input 'e' %d", condition->rank, rank);
   RLO_TRY(rlo__ops_check_gather(&words, rlo_chain_shape(step->chain), condition, rank, rank));
   return rlo_chain_gather(step->chain, condition, rank, rank);
 }
@@ -52,10 +49,9 @@ static rlo_status get_segments(const rlo_shape *const inputs[2], const rlo_attri
   RLO_TRY(rlo_shape_validate(rows));
   RLO_TRY(rlo_shape_validate(inputs[1]));
   int64_t axis = rlo__i64_or(attributes, "axis", 0);
-  if (axis < -RLO_MAX_RANK || axis > rows->rank) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "axis: rows from dimension %lld on, in an array of rank %d",
-                    (long long)axis, rows->rank);
-  }
+  RLO_FAIL_IF(axis < -RLO_MAX_RANK || axis > rows->rank, RLO_OUT_OF_RANGE,
+              "axis: rows from dimension %lld on, in an array of rank %d", (long long)axis,
+              rows->rank);
   *out_axis = (int32_t)axis;
   RLO_TRY(get_batch_dims(attributes, inputs[1], out_batch_dims));
   return rlo_attributes_get_i64(attributes, "num_segments", out_num_segments);

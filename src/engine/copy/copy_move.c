@@ -22,11 +22,9 @@ static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
   const rlo_shape *wanted = NULL;
   RLO_TRY(rlo_attributes_get_shape(call->attributes, "shape", &wanted));
   RLO_TRY(rlo_shape_validate(wanted));
-  if (!rlo_shape_compatible(shape, wanted)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'shape' has another type or other dimensions than input "
-                    "'x'; a relayout changes the layout only");
-  }
+  RLO_FAIL_IF(!rlo_shape_compatible(shape, wanted), RLO_INVALID_ARGUMENT,
+              "'shape' has another type or other dimensions than input 'x'; a relayout changes the "
+              "layout only");
   *shape = *wanted;
   return RLO_OK;
 }
@@ -57,10 +55,8 @@ static rlo_status append_expand_dims(const rlo__copy_step *step) {
   int32_t axis = 0;
   /* A dimension of the result. */
   RLO_TRY(rlo__axis_get(step->attributes, "axis", shape->rank + 1, &axis));
-  if (shape->rank == RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the result would have rank %d; the limit is %d",
-                    RLO_MAX_RANK + 1, RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(shape->rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "the result would have rank %d; the limit is %d", RLO_MAX_RANK + 1, RLO_MAX_RANK);
   int64_t dims[RLO_MAX_RANK];
   for (int32_t k = 0; k <= shape->rank; ++k) {
     dims[k] = k == axis ? 1 : shape->dims[k - (k > axis)];
@@ -81,10 +77,8 @@ static rlo_status append_broadcast_to(const rlo__copy_step *step) {
   rlo__dims dims;
   int32_t from_dims[RLO_MAX_RANK];
   RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
-  if (dims.count < shape->rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'shape' has rank %d, input 'x' rank %d", dims.count,
-                    shape->rank);
-  }
+  RLO_FAIL_IF(dims.count < shape->rank, RLO_INVALID_ARGUMENT,
+              "'shape' has rank %d, input 'x' rank %d", dims.count, shape->rank);
   /* NumPy aligns the last dimensions. */
   for (int32_t k = 0; k < shape->rank; ++k) {
     from_dims[k] = dims.count - shape->rank + k;
@@ -113,9 +107,8 @@ static rlo_status append_roll(const rlo__copy_step *step) {
   RLO_TRY(rlo_attributes_get_i64s(step->attributes, "shifts", &shifts));
   RLO_TRY(rlo__axes_get(step->attributes, "dims", rlo_chain_shape(step->chain)->rank, false, dims,
                         &count));
-  if (shifts.count != count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d shifts for %d dimensions", shifts.count, count);
-  }
+  RLO_FAIL_IF(shifts.count != count, RLO_INVALID_ARGUMENT, "%d shifts for %d dimensions",
+              shifts.count, count);
   return rlo_chain_roll(step->chain, shifts.values, dims, count);
 }
 
@@ -192,8 +185,8 @@ static rlo_status append_split(const rlo__copy_step *step) {
   const int64_t size = shape->dims[axis];
   if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS || (is_even && size % count != 0)) {
     return is_even ? RLO_FAIL(RLO_INVALID_ARGUMENT,
-                              "%lld equal parts of a dimension of size %lld; 1 to "
-                              "%d that divide it are possible",
+                              "%lld equal parts of a dimension of size %lld; 1 to %d that divide "
+                              "it are possible",
                               (long long)count, (long long)size, RLO_MAX_KERNEL_OUTPUTS)
                    : RLO_FAIL(RLO_INVALID_ARGUMENT, "%lld parts; 1 to %d are possible",
                               (long long)count, RLO_MAX_KERNEL_OUTPUTS);
@@ -204,17 +197,13 @@ static rlo_status append_split(const rlo__copy_step *step) {
       open = k;
     } else if (sizes[k] < 0 || !rlo__add(sum, sizes[k], &sum)) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "num_or_size_splits[%d]=%lld is negative or too large "
-                      "(one may be -1)",
-                      k, (long long)sizes[k]);
+                      "num_or_size_splits[%d]=%lld is negative or too large (one may be -1)", k,
+                      (long long)sizes[k]);
     }
   }
-  if (open >= 0 && sum > size) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the parts add up to %lld, more than the dimension's %lld: "
-                    "nothing is left for -1",
-                    (long long)sum, (long long)size);
-  }
+  RLO_FAIL_IF(open >= 0 && sum > size, RLO_INVALID_ARGUMENT,
+              "the parts add up to %lld, more than the dimension's %lld: nothing is left for -1",
+              (long long)sum, (long long)size);
   if (open >= 0) {
     sizes[open] = size - sum;
   }
@@ -227,12 +216,9 @@ static rlo_status append_unpack(const rlo__copy_step *step) {
   int32_t axis = 0;
   RLO_TRY(rlo__axis_get(step->attributes, "axis", shape->rank, &axis));
   const int64_t size = shape->dims[axis];
-  if (size < 1 || size > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "dimension %d of size %lld would be as many results; 1 to "
-                    "%d are possible",
-                    axis, (long long)size, RLO_MAX_KERNEL_OUTPUTS);
-  }
+  RLO_FAIL_IF(size < 1 || size > RLO_MAX_KERNEL_OUTPUTS, RLO_UNSUPPORTED,
+              "dimension %d of size %lld would be as many results; 1 to %d are possible", axis,
+              (long long)size, RLO_MAX_KERNEL_OUTPUTS);
   *step->out_count = (int32_t)size;
   return rlo_chain_unstack(step->chain, axis, step->output);
 }

@@ -15,9 +15,7 @@ rlo_status rlo__copy_op_chain(const rlo__copy_op *op, rlo__input_chain_fn make_i
                               int32_t count, const rlo_attributes *attributes, int32_t output,
                               rlo_chain **out_chain, int32_t *out_count) {
   rlo_chain **chains = rlo__alloc_array((size_t)count, sizeof(rlo_chain *));
-  if (chains == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(chains);
   rlo_status status = RLO_OK;
   int32_t num_results = 1;
   for (int32_t n = 0; n < count; ++n) {
@@ -100,20 +98,14 @@ rlo_status rlo__copy_op_check_value(const rlo__copy_op *op, const rlo_shape *arr
                                     const rlo_shape *value, const rlo_attributes *attributes) {
   RLO_TRY(rlo_shape_validate(array));
   RLO_TRY(rlo_shape_validate(value));
-  if (value->rank != 0 || value->dtype != array->dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: input 'value' is %s of rank %d; a scalar of type %s "
-                    "is wanted",
-                    op->name, rlo_dtype_name(value->dtype), value->rank,
-                    rlo_dtype_name(array->dtype));
-  }
-  if (rlo_attributes_find(attributes, "value") != NULL ||
-      rlo_attributes_find(attributes, "value_bits") != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the value to pad with is given twice, as input "
-                    "'value' and as an attribute",
-                    op->name);
-  }
+  RLO_FAIL_IF(value->rank != 0 || value->dtype != array->dtype, RLO_INVALID_ARGUMENT,
+              "%s: input 'value' is %s of rank %d; a scalar of type %s is wanted", op->name,
+              rlo_dtype_name(value->dtype), value->rank, rlo_dtype_name(array->dtype));
+  RLO_FAIL_IF(rlo_attributes_find(attributes, "value") != NULL ||
+                  rlo_attributes_find(attributes, "value_bits") != NULL,
+              RLO_INVALID_ARGUMENT,
+              "%s: the value to pad with is given twice, as input 'value' and as an attribute",
+              op->name);
   return RLO_OK;
 }
 

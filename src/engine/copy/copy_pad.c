@@ -54,15 +54,13 @@ static rlo_status bits_of_number(rlo_dtype dtype, const rlo__attribute_number *n
                                  uint8_t out_bits[16]) {
   uint8_t unit[16] = {0};
   bool is_whole = rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
-  if (is_whole && !fits_integer(dtype, number)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "the value %s does not fit type %s",
-                    print_number(number).text, rlo_dtype_name(dtype));
-  }
-  if (is_whole && number->type == RLO_DTYPE_F64 &&
-      !rlo__factor_equal(trunc(number->value.f64), number->value.f64)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the value %g is no integer; the type is %s",
-                    number->value.f64, rlo_dtype_name(dtype));
-  }
+  RLO_FAIL_IF(is_whole && !fits_integer(dtype, number), RLO_OUT_OF_RANGE,
+              "the value %s does not fit type %s", print_number(number).text,
+              rlo_dtype_name(dtype));
+  RLO_FAIL_IF(is_whole && number->type == RLO_DTYPE_F64 &&
+                  !rlo__factor_equal(trunc(number->value.f64), number->value.f64),
+              RLO_INVALID_ARGUMENT, "the value %g is no integer; the type is %s", number->value.f64,
+              rlo_dtype_name(dtype));
   /* Refuses the types that have no conversion. */
   RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, out_bits));
   /* The members of a union begin where it does. */
@@ -77,21 +75,15 @@ static rlo_status bits_of_words(const rlo_attributes *attributes, rlo_dtype dtyp
   int32_t bits = rlo_dtype_value_bits(dtype);
   int32_t wanted = bits > 64 ? 2 : 1;
   RLO_TRY(rlo_attributes_get_i64s(attributes, "value_bits", &words));
-  if (words.count < wanted || words.count > 2) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'value_bits' has %d words of 64 bits; a value of type %s "
-                    "takes %d",
-                    words.count, rlo_dtype_name(dtype), wanted);
-  }
+  RLO_FAIL_IF(words.count < wanted || words.count > 2, RLO_INVALID_ARGUMENT,
+              "'value_bits' has %d words of 64 bits; a value of type %s takes %d", words.count,
+              rlo_dtype_name(dtype), wanted);
   memset(out_bits, 0, 16);
   memcpy(out_bits, words.values, (size_t)words.count * sizeof(int64_t));
   for (int32_t b = bits; b < 128; ++b) {
-    if ((out_bits[b / 8] >> b % 8 & 1) != 0) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "'value_bits' has bit %d; a value of type %s has the %d "
-                      "bits below",
-                      b, rlo_dtype_name(dtype), bits);
-    }
+    RLO_FAIL_IF((out_bits[b / 8] >> b % 8 & 1) != 0, RLO_OUT_OF_RANGE,
+                "'value_bits' has bit %d; a value of type %s has the %d bits below", b,
+                rlo_dtype_name(dtype), bits);
   }
   return RLO_OK;
 }
@@ -102,9 +94,8 @@ static rlo_status get_value(const rlo_attributes *attributes, rlo_dtype dtype,
   rlo__attribute_number number;
   bool has_number = rlo_attributes_find(attributes, "value") != NULL;
   bool has_bits = rlo_attributes_find(attributes, "value_bits") != NULL;
-  if (has_number && has_bits) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "both 'value' and 'value_bits' are given");
-  }
+  RLO_FAIL_IF(has_number && has_bits, RLO_INVALID_ARGUMENT,
+              "both 'value' and 'value_bits' are given");
   if (has_bits) {
     return bits_of_words(attributes, dtype, out_bits);
   }

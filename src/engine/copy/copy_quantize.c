@@ -24,12 +24,11 @@ static rlo_status read_scales(const rlo__copy_call *call, rlo_dtype dtype, rlo_s
   const bool is_f64 = x->dtype == RLO_DTYPE_F64 || dtype == RLO_DTYPE_F64;
   const rlo_dtype wanted = is_f64 ? RLO_DTYPE_F64 : RLO_DTYPE_F32;
   q->has_zero_points = given->rank == x->rank + 1 && given->dims[0] == 2;
-  if (given->dtype != wanted || (given->rank != x->rank && !q->has_zero_points)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "input 'scales' is %s of rank %d; %s of the rank of input 'x', %d, is wanted, "
-                    "or of one more, whose first dimension is 2: scales and zero points",
-                    rlo_dtype_name(given->dtype), given->rank, rlo_dtype_name(wanted), x->rank);
-  }
+  RLO_FAIL_IF(given->dtype != wanted || (given->rank != x->rank && !q->has_zero_points),
+              RLO_INVALID_ARGUMENT,
+              "input 'scales' is %s of rank %d; %s of the rank of input 'x', %d, is wanted, or of "
+              "one more, whose first dimension is 2: scales and zero points",
+              rlo_dtype_name(given->dtype), given->rank, rlo_dtype_name(wanted), x->rank);
   RLO_TRY(rlo_shape_make(wanted, given->dims + (q->has_zero_points ? 1 : 0), x->rank, scales));
   rlo_shape plain;
   RLO_TRY(rlo_shape_make(wanted, given->dims, given->rank, &plain));
@@ -43,11 +42,9 @@ static rlo_status read_quantization(const rlo__copy_call *call, rlo_dtype dtype,
                                     rlo_quantization *q) {
   const bool has_scale = rlo_attributes_find(call->attributes, "scale") != NULL;
   const bool has_zero = rlo_attributes_find(call->attributes, "zero_point") != NULL;
-  if (call->num_inputs == 2 ? has_scale || has_zero : !has_scale) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "either the attribute 'scale', and perhaps 'zero_point', or input 'scales' is "
-                    "wanted");
-  }
+  RLO_FAIL_IF(
+      call->num_inputs == 2 ? has_scale || has_zero : !has_scale, RLO_INVALID_ARGUMENT,
+      "either the attribute 'scale', and perhaps 'zero_point', or input 'scales' is wanted");
   if (call->num_inputs == 2) {
     return read_scales(call, dtype, scales, q);
   }

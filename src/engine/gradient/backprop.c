@@ -37,9 +37,7 @@ static slot *find_slot(const backward *b, uint64_t id, bool is_on_path) {
 static rlo_status add_slot(backward *b, uint64_t id) {
   if (find_slot(b, id, false) == NULL) {
     slot *made = rlo__alloc(sizeof *made);
-    if (made == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(made);
     rlo__table_insert(&b->slots, made, id);
   }
   return RLO_OK;
@@ -104,9 +102,8 @@ static rlo_status check_arguments(const rlo_tape *tape, const rlo_tensor *y, con
                                   rlo_tensor *const *xs, int32_t count, uint32_t flags) {
   RLO_TRY(rlo__tape_check(tape, "gradients"));
   RLO_TRY(check_count(count));
-  if ((flags & ~(uint32_t)RLO_TAPE_ALLOW_UNCONNECTED) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "gradients: no known flags (%#x)", flags);
-  }
+  RLO_FAIL_IF((flags & ~(uint32_t)RLO_TAPE_ALLOW_UNCONNECTED) != 0, RLO_INVALID_ARGUMENT,
+              "gradients: no known flags (%#x)", flags);
   RLO_TRY(rlo__tensor_check(y, tape->engine, "y", 0));
   RLO_TRY(rlo__tensors_check(xs, count, tape->engine, "x"));
   if (dy != NULL) {
@@ -121,13 +118,10 @@ static rlo_status check_arguments(const rlo_tape *tape, const rlo_tensor *y, con
 static rlo_status check_path(const backward *b, const rlo_tensor *y, rlo_tensor *const *xs,
                              int32_t count, uint32_t flags) {
   for (int32_t i = 0; i < count; ++i) {
-    if (find_slot(b, xs[i]->id, true) == NULL && (flags & RLO_TAPE_ALLOW_UNCONNECTED) == 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "no kernel that the tape recorded leads from x %d, %s, "
-                      "to y, %s",
-                      i, rlo__shape_words_of(&xs[i]->shape->shape).text,
-                      rlo__shape_words_of(&y->shape->shape).text);
-    }
+    RLO_FAIL_IF(
+        find_slot(b, xs[i]->id, true) == NULL && (flags & RLO_TAPE_ALLOW_UNCONNECTED) == 0,
+        RLO_INVALID_ARGUMENT, "no kernel that the tape recorded leads from x %d, %s, to y, %s", i,
+        rlo__shape_words_of(&xs[i]->shape->shape).text, rlo__shape_words_of(&y->shape->shape).text);
   }
   for (int64_t n = 0; n < b->tape->count; ++n) {
     const rlo__tape_node *node = b->tape->nodes[n];
@@ -258,9 +252,7 @@ rlo_status rlo_tape_gradients(rlo_tape *tape, rlo_tensor *y, rlo_tensor *dy, rlo
   RLO_TRY(check_arguments(tape, y, dy, xs, count, flags));
   backward b = {.tape = tape};
   rlo_tensor **dxs = rlo__alloc_array((size_t)count, sizeof(rlo_tensor *));
-  if (dxs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(dxs);
   rlo__table_init(&b.slots, offsetof(slot, node));
   rlo__scope_enter();
   tape->is_computing = true;
@@ -314,10 +306,9 @@ rlo_status rlo_value_and_gradients(rlo_engine *engine, rlo_tensor_fn f, void *pa
 
 static rlo_status check_product(const rlo_engine *engine, const char *kernel_name,
                                 int32_t num_inputs, rlo_tensor *const *dys, int32_t num_dys) {
-  if (num_inputs < 1 || num_dys < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s': %s", kernel_name,
-                    num_inputs < 1 ? "there are no inputs" : "there is no dy");
-  }
+  RLO_FAIL_IF(num_inputs < 1 || num_dys < 1, RLO_INVALID_ARGUMENT,
+              "the gradient of kernel '%s': %s", kernel_name,
+              num_inputs < 1 ? "there are no inputs" : "there is no dy");
   for (int32_t k = 0; k < num_dys; ++k) {
     if (dys[k] != NULL) {
       RLO_TRY(rlo__tensor_check(dys[k], engine, "dy", k));
@@ -346,9 +337,7 @@ static rlo_status check_dys(const product *p, rlo_tensor *const *dys) {
   const rlo_kernel_call *r = &p->call;
   int32_t count = 0;
   const rlo_shape **inputs = rlo__alloc_array((size_t)r->num_inputs, sizeof(rlo_shape *));
-  if (inputs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(inputs);
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     inputs[n] = rlo_tensor_shape(r->inputs[n]);
   }
@@ -356,10 +345,9 @@ static rlo_status check_dys(const product *p, rlo_tensor *const *dys) {
                                        r->attributes, p->output_shapes, p->num_dys, &count);
   rlo__free(inputs);
   RLO_TRY(status);
-  if (count != p->num_dys) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' has %d results, and there are %d dys",
-                    r->kernel_name, count, p->num_dys);
-  }
+  RLO_FAIL_IF(count != p->num_dys, RLO_INVALID_ARGUMENT,
+              "kernel '%s' has %d results, and there are %d dys", r->kernel_name, count,
+              p->num_dys);
   for (int32_t k = 0; k < count; ++k) {
     if (dys[k] != NULL) {
       RLO_TRY(rlo__gradient_check_dy(dys[k], &p->output_shapes[k], "dy", k));

@@ -45,10 +45,8 @@ rlo_status rlo_gradient_input(const rlo_gradient_call *call, const char *name, i
   RLO_REQUIRE(call, name, out_place);
   int32_t place =
       rlo__input_place(call->input_names, call->num_input_names, call->num_inputs, name, n);
-  if (place < 0) {
-    return RLO_FAIL(RLO_NOT_FOUND, "the gradient of kernel '%s': the call had no input %s",
-                    call->kernel_name, rlo__name_text(name, n).text);
-  }
+  RLO_FAIL_IF(place < 0, RLO_NOT_FOUND, "the gradient of kernel '%s': the call had no input %s",
+              call->kernel_name, rlo__name_text(name, n).text);
   *out_place = place;
   return RLO_OK;
 }
@@ -70,15 +68,13 @@ static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
   const rlo_tensor *dx = call->dxs[index];
   const rlo_shape *wanted = call->input_shapes[index];
   const char *fault = rlo__tensor_fault(dx, call->engine);
-  if (fault != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s': the dx of %s is %s",
-                    call->kernel_name, input_text(call, index).text, fault);
-  }
-  if (!rlo_shape_compatible(rlo_tensor_shape(dx), wanted)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' gave %s for %s, which is %s",
-                    call->kernel_name, rlo__shape_words_of(rlo_tensor_shape(dx)).text,
-                    input_text(call, index).text, rlo__shape_words_of(wanted).text);
-  }
+  RLO_FAIL_IF(fault != NULL, RLO_INVALID_ARGUMENT,
+              "the gradient of kernel '%s': the dx of %s is %s", call->kernel_name,
+              input_text(call, index).text, fault);
+  RLO_FAIL_IF(!rlo_shape_compatible(rlo_tensor_shape(dx), wanted), RLO_INVALID_ARGUMENT,
+              "the gradient of kernel '%s' gave %s for %s, which is %s", call->kernel_name,
+              rlo__shape_words_of(rlo_tensor_shape(dx)).text, input_text(call, index).text,
+              rlo__shape_words_of(wanted).text);
   return RLO_OK;
 }
 
@@ -101,13 +97,10 @@ rlo_status rlo__gradient_run(const rlo_gradient_config *config, rlo_gradient_cal
 
 rlo_status rlo__gradient_check_dy(const rlo_tensor *dy, const rlo_shape *result, const char *role,
                                   int32_t index) {
-  if (!rlo_shape_compatible(rlo_tensor_shape(dy), result)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s %d is %s, and its result is %s; type and dimensions "
-                    "must be the same",
-                    role, index, rlo__shape_words_of(rlo_tensor_shape(dy)).text,
-                    rlo__shape_words_of(result).text);
-  }
+  RLO_FAIL_IF(!rlo_shape_compatible(rlo_tensor_shape(dy), result), RLO_INVALID_ARGUMENT,
+              "%s %d is %s, and its result is %s; type and dimensions must be the same", role,
+              index, rlo__shape_words_of(rlo_tensor_shape(dy)).text,
+              rlo__shape_words_of(result).text);
   return RLO_OK;
 }
 
@@ -127,9 +120,7 @@ bool rlo__gradient_is_narrow(rlo_dtype dtype) {
 static rlo_status add_wide(rlo_tensor *const *tensors, int32_t count, rlo_tensor **out_sum) {
   rlo_tensor *sum = NULL;
   rlo_tensor **wide = rlo__alloc_array((size_t)count, sizeof(rlo_tensor *));
-  if (wide == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(wide);
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < count; ++n) {
     RLO_TRY_GOTO(rlo_op_cast(tensors[n], RLO_DTYPE_F32, &wide[n]));

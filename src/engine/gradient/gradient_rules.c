@@ -216,9 +216,7 @@ static rlo_status of_dequantize(const derived *d, rlo_tensor **out_dx) {
   rlo_tensor *inputs[2] = {call->dys[0], NULL};
   rlo_attribute items[2] = {
       rlo_attribute_string("dtype", rlo_dtype_name(rlo_tensor_shape(inputs[0])->dtype))};
-  if (d->input == 1) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s has no gradient for its scales", d->op->name);
-  }
+  RLO_FAIL_IF(d->input == 1, RLO_UNSUPPORTED, "%s has no gradient for its scales", d->op->name);
   if (!has_scales) {
     items[1] = *rlo_attributes_find(call->attributes, "scale");
   } else if (rlo_tensor_shape(call->saved[0])->rank > d->x->rank) {
@@ -422,9 +420,7 @@ static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
   const rlo__copy_op *op = payload;
   rlo_gradient_call plain = *call;
   rlo_tensor **dys = rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo_tensor *));
-  if (dys == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(dys);
   plain.dys = dys;
   bool is_widened = rlo__copy_op_has(op, RLO__COPY_READS_IN_PARTS) &&
                     rlo__gradient_is_narrow(call->input_shapes[0]->dtype);

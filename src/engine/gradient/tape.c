@@ -52,12 +52,12 @@ static rlo_status check_saved_names(const rlo_gradient_config *config,
       for (int32_t n = 0; n < kernel->num_input_names; ++n) {
         rlo__str_printf(&known, "%s'%s'", n == 0 ? "" : ", ", kernel->input_names[n]);
       }
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the gradient of kernel '%s' saves '%s', which is no "
-                      "input or result of it; %s%s",
-                      config->kernel_name, name,
-                      known.length == 0 ? "its inputs have no names" : "its inputs are ",
-                      rlo__str_text(&known));
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "the gradient of kernel '%s' saves '%s', which is no input or result of it; %s%s",
+          config->kernel_name, name,
+          known.length == 0 ? "its inputs have no names" : "its inputs are ",
+          rlo__str_text(&known));
     }
   }
   return RLO_OK;
@@ -124,9 +124,7 @@ rlo_status rlo__tape_node_create(const rlo__record *record, const rlo_gradient_c
   rlo__tape_node *node =
       rlo__alloc(sizeof *node + num_tensors * (sizeof *node->ids + sizeof(rlo_shape *)) +
                  num_saved * (sizeof(rlo_tensor *) + sizeof(char *)));
-  if (node == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(node);
   uint64_t *ids = (uint64_t *)(void *)(node + 1);
   const rlo_shape **shapes = (const rlo_shape **)(void *)(ids + num_tensors);
   saving s = {.tensors = (rlo_tensor **)(void *)(shapes + num_tensors)};
@@ -189,9 +187,7 @@ static rlo_status record_kernel(rlo__recorder *recorder, const rlo__record *reco
 rlo_status rlo_tape_begin(rlo_engine *engine, rlo_tape **out_tape) {
   RLO_REQUIRE(engine, out_tape);
   rlo_tape *tape = rlo__alloc(sizeof *tape);
-  if (tape == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(tape);
   *tape = (rlo_tape){.recorder = {.engine = engine, .record = record_kernel},
                      .engine = rlo__engine_retain(engine),
                      .thread = &this_thread};
@@ -241,13 +237,9 @@ rlo_status rlo_saver_save(rlo_saver *saver, rlo_tensor *tensor) {
 static rlo_status check_arguments(const rlo_engine *engine, const char *name,
                                   rlo_tensor *const *inputs, int32_t num_inputs,
                                   int32_t num_outputs) {
-  if (num_inputs < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s': %d inputs", name, num_inputs);
-  }
-  if (num_outputs < 1 || num_outputs > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s': %d results; 1 to %d are possible", name,
-                    num_outputs, RLO_MAX_KERNEL_OUTPUTS);
-  }
+  RLO_FAIL_IF(num_inputs < 0, RLO_INVALID_ARGUMENT, "'%s': %d inputs", name, num_inputs);
+  RLO_FAIL_IF(num_outputs < 1 || num_outputs > RLO_MAX_KERNEL_OUTPUTS, RLO_INVALID_ARGUMENT,
+              "'%s': %d results; 1 to %d are possible", name, num_outputs, RLO_MAX_KERNEL_OUTPUTS);
   return rlo__tensors_check(inputs, num_inputs, engine, "input");
 }
 
@@ -274,9 +266,7 @@ rlo_status rlo_custom_gradient(rlo_engine *engine, const char *name, rlo_custom_
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_TRY(check_arguments(engine, name, inputs, num_inputs, num_outputs));
   rlo_tensor **made = rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *));
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   rlo_saver saver = {.engine = engine};
   const rlo_gradient_config config = {
       .struct_size = sizeof config, .kernel_name = name, .run = gradient, .payload = payload};

@@ -78,9 +78,7 @@ rlo_status rlo__backend_instance_create(rlo_engine *engine, const char *name, rl
                                         rlo_backend_factory factory, void *payload, uint64_t id,
                                         rlo__backend_instance **out_instance) {
   rlo__backend_instance *instance = rlo__alloc(sizeof *instance);
-  if (instance == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(instance);
   *instance = (rlo__backend_instance){.num_references = 1, .id = id, .name = name, .usage = usage};
   const rlo_backend_methods *methods = NULL;
   rlo_status status = RLO__CALLBACK(factory(engine, payload, &methods, &instance->self),
@@ -96,8 +94,7 @@ rlo_status rlo__backend_instance_create(rlo_engine *engine, const char *name, rl
     }
     rlo__free(instance);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the factory of backend '%s' gives no methods, or not all "
-                    "that are needed",
+                    "the factory of backend '%s' gives no methods, or not all that are needed",
                     name);
   }
   *out_instance = instance;
@@ -161,9 +158,7 @@ static void count_memory(const rlo__allocation *allocation, int64_t sign) {
 static rlo_status create(rlo__backend_instance *instance, int64_t bytes,
                          rlo__allocation **out_allocation) {
   rlo__allocation *allocation = rlo__alloc_unset(sizeof *allocation);
-  if (allocation == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(allocation);
   *allocation = (rlo__allocation){
       .num_references = 1, .instance = rlo__backend_instance_retain(instance), .bytes = bytes};
   *out_allocation = allocation;
@@ -265,10 +260,8 @@ void rlo__allocation_release(rlo__allocation *allocation) {
 
 rlo_status rlo__allocation_read(rlo__allocation *allocation, void *out_data, int64_t bytes) {
   const rlo__backend_instance *instance = allocation->instance;
-  if (bytes > allocation->bytes) {
-    return RLO_FAIL(RLO_INTERNAL, "reading %lld bytes of a memory of %lld", (long long)bytes,
-                    (long long)allocation->bytes);
-  }
+  RLO_FAIL_IF(bytes > allocation->bytes, RLO_INTERNAL, "reading %lld bytes of a memory of %lld",
+              (long long)bytes, (long long)allocation->bytes);
   if (bytes == 0) {
     return RLO_OK;
   }

@@ -16,10 +16,8 @@ static rlo_status check_name(const char *name) {
 /* Registers a backend. During a change. */
 static rlo_status add_backend(rlo__registry *registry, const char *name,
                               rlo__backend_slot backend) {
-  if (rlo__registry_find_backend(registry, name) != NULL) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS, "backend '%s' is registered already; remove it first",
-                    name);
-  }
+  RLO_FAIL_IF(rlo__registry_find_backend(registry, name) != NULL, RLO_ALREADY_EXISTS,
+              "backend '%s' is registered already; remove it first", name);
   RLO_TRY(rlo__registry_intern(registry, &name));
   rlo__name *made = rlo__name_of(name);
   rlo__name **link = &registry->backends;

@@ -78,19 +78,15 @@ static list_text list_names(const rlo_kernel_config *config) {
 /* Checks that each of some names is one, and occurs once. */
 static rlo_status check_names(const rlo_kernel_config *config, const char *const *names,
                               int32_t count, const char *of) {
-  if (count < 0 || (count > 0 && names == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': %d names of its %s without a list of them",
-                    config->kernel_name, count, of);
-  }
+  RLO_FAIL_IF(count < 0 || (count > 0 && names == NULL), RLO_INVALID_ARGUMENT,
+              "kernel '%s': %d names of its %s without a list of them", config->kernel_name, count,
+              of);
   for (int32_t i = 0; i < count; ++i) {
-    if (names[i] == NULL || names[i][0] == '\0') {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': name %d of its %s is %s",
-                      config->kernel_name, i, of, names[i] == NULL ? "NULL" : "empty");
-    }
-    if (rlo__input_names_find(names, i, names[i]) >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': two of its %s are named '%s'",
-                      config->kernel_name, of, names[i]);
-    }
+    RLO_FAIL_IF(names[i] == NULL || names[i][0] == '\0', RLO_INVALID_ARGUMENT,
+                "kernel '%s': name %d of its %s is %s", config->kernel_name, i, of,
+                names[i] == NULL ? "NULL" : "empty");
+    RLO_FAIL_IF(rlo__input_names_find(names, i, names[i]) >= 0, RLO_INVALID_ARGUMENT,
+                "kernel '%s': two of its %s are named '%s'", config->kernel_name, of, names[i]);
   }
   return RLO_OK;
 }
@@ -99,17 +95,14 @@ rlo_status rlo__input_names_check(const rlo_kernel_config *config) {
   int32_t count = config->num_input_names;
   RLO_TRY(check_names(config, config->input_names, count, "inputs"));
   RLO_TRY(check_names(config, config->output_names, config->num_output_names, "results"));
-  if (count > 0 && config->max_inputs >= 0 && count != config->max_inputs) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' takes up to %d inputs and names %d of them; "
-                    "it names all or none",
-                    config->kernel_name, config->max_inputs, count);
-  }
+  RLO_FAIL_IF(count > 0 && config->max_inputs >= 0 && count != config->max_inputs,
+              RLO_INVALID_ARGUMENT,
+              "kernel '%s' takes up to %d inputs and names %d of them; it names all or none",
+              config->kernel_name, config->max_inputs, count);
   for (int32_t i = 0; i < config->num_output_names; ++i) {
-    if (rlo__input_names_find(config->input_names, count, config->output_names[i]) >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s': an input and a result are named '%s'",
-                      config->kernel_name, config->output_names[i]);
-    }
+    RLO_FAIL_IF(rlo__input_names_find(config->input_names, count, config->output_names[i]) >= 0,
+                RLO_INVALID_ARGUMENT, "kernel '%s': an input and a result are named '%s'",
+                config->kernel_name, config->output_names[i]);
   }
   return RLO_OK;
 }
@@ -139,11 +132,8 @@ static rlo_status fail_input(const rlo_kernel_config *config, const char *name,
 static rlo_status place_one(const rlo_kernel_config *config, const char *const *names, int32_t i,
                             int32_t *num_last, int32_t *out_place) {
   int32_t last = config->num_input_names - 1;
-  if (names[i] == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s': the name of input %d of those given is NULL", config->kernel_name,
-                    i);
-  }
+  RLO_FAIL_IF(names[i] == NULL, RLO_INVALID_ARGUMENT,
+              "kernel '%s': the name of input %d of those given is NULL", config->kernel_name, i);
   int32_t index = rlo__input_names_find(config->input_names, config->num_input_names, names[i]);
   if (index < 0) {
     return fail_input(config, names[i], "is unknown");
@@ -163,12 +153,9 @@ rlo_status rlo__input_names_place(const rlo_kernel_config *config, const char *c
                                   int32_t count, int32_t *out_places) {
   int32_t num_last = 0;
   int32_t end = config->min_inputs;
-  if (config->num_input_names == 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "kernel '%s' for backend '%s' gives its inputs no names; "
-                    "pass them by place",
-                    config->kernel_name, config->backend_name);
-  }
+  RLO_FAIL_IF(config->num_input_names == 0, RLO_INVALID_ARGUMENT,
+              "kernel '%s' for backend '%s' gives its inputs no names; pass them by place",
+              config->kernel_name, config->backend_name);
   for (int32_t i = 0; i < count; ++i) {
     RLO_TRY(place_one(config, names, i, &num_last, &out_places[i]));
     end = out_places[i] >= end ? out_places[i] + 1 : end;

@@ -17,47 +17,36 @@ static rlo_status check_flags(uint32_t flags, const char *what) {
 
 static rlo_status check_kernel(const rlo__config *given, uint32_t flags) {
   const rlo_kernel_config *config = &given->kernel;
-  if (config->kernel_name == NULL || config->kernel_name[0] == '\0' ||
-      config->backend_name == NULL || config->backend_name[0] == '\0') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a kernel without a name, or without a backend's");
-  }
-  if (config->infer == NULL || (config->run == NULL && config->built_in == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' has no %s", config->kernel_name,
-                    config->infer == NULL ? "infer" : "run");
-  }
-  if (config->min_inputs < 0 ||
-      (config->max_inputs >= 0 && config->max_inputs < config->min_inputs) ||
-      config->num_attributes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "kernel '%s' takes %d to %d inputs and %d attributes",
-                    config->kernel_name, config->min_inputs, config->max_inputs,
-                    config->num_attributes);
-  }
+  RLO_FAIL_IF(config->kernel_name == NULL || config->kernel_name[0] == '\0' ||
+                  config->backend_name == NULL || config->backend_name[0] == '\0',
+              RLO_INVALID_ARGUMENT, "a kernel without a name, or without a backend's");
+  RLO_FAIL_IF(config->infer == NULL || (config->run == NULL && config->built_in == NULL),
+              RLO_INVALID_ARGUMENT, "kernel '%s' has no %s", config->kernel_name,
+              config->infer == NULL ? "infer" : "run");
+  RLO_FAIL_IF(config->min_inputs < 0 ||
+                  (config->max_inputs >= 0 && config->max_inputs < config->min_inputs) ||
+                  config->num_attributes < 0,
+              RLO_INVALID_ARGUMENT, "kernel '%s' takes %d to %d inputs and %d attributes",
+              config->kernel_name, config->min_inputs, config->max_inputs, config->num_attributes);
   RLO_TRY(rlo__input_names_check(config));
   return check_flags(flags, "registering a kernel");
 }
 
 static rlo_status check_gradient(const rlo__config *given, uint32_t flags) {
   const rlo_gradient_config *config = &given->gradient;
-  if (config->kernel_name == NULL || config->kernel_name[0] == '\0') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient names no kernel");
-  }
-  if (config->run == NULL || (flags & ~(uint32_t)RLO_GRADIENT_REPLACE) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' has %s", config->kernel_name,
-                    config->run == NULL ? "no function to run" : "flags that are none");
-  }
-  if (config->num_saved_names < 0 || (config->num_saved_names > 0 && config->saved_names == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s' saves %d names without a list "
-                    "of them",
-                    config->kernel_name, config->num_saved_names);
-  }
+  RLO_FAIL_IF(config->kernel_name == NULL || config->kernel_name[0] == '\0', RLO_INVALID_ARGUMENT,
+              "the gradient names no kernel");
+  RLO_FAIL_IF(config->run == NULL || (flags & ~(uint32_t)RLO_GRADIENT_REPLACE) != 0,
+              RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' has %s", config->kernel_name,
+              config->run == NULL ? "no function to run" : "flags that are none");
+  RLO_FAIL_IF(
+      config->num_saved_names < 0 || (config->num_saved_names > 0 && config->saved_names == NULL),
+      RLO_INVALID_ARGUMENT, "the gradient of kernel '%s' saves %d names without a list of them",
+      config->kernel_name, config->num_saved_names);
   for (int32_t i = 0; i < config->num_saved_names; ++i) {
-    if (config->saved_names[i] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the gradient of kernel '%s': name %d of those it saves "
-                      "is NULL",
-                      config->kernel_name, i);
-    }
+    RLO_FAIL_IF(config->saved_names[i] == NULL, RLO_INVALID_ARGUMENT,
+                "the gradient of kernel '%s': name %d of those it saves is NULL",
+                config->kernel_name, i);
   }
   return RLO_OK;
 }
@@ -114,8 +103,8 @@ static rlo_status add(rlo__registry *registry, const kind *of, const rlo__config
     return backend == NULL
                ? RLO_FAIL(RLO_ALREADY_EXISTS, "kernel '%s' has a gradient already", name->text)
                : RLO_FAIL(RLO_ALREADY_EXISTS,
-                          "kernel '%s' is registered for backend '%s' already; "
-                          "RLO_KERNEL_REPLACE would replace it",
+                          "kernel '%s' is registered for backend '%s' already; RLO_KERNEL_REPLACE "
+                          "would replace it",
                           name->text, backend_name);
   }
   rlo__slot *made = slot == NULL ? rlo__alloc(sizeof *made) : NULL;
@@ -281,16 +270,11 @@ static rlo_status copy_kernels(rlo__registry *registry, const char *from, const 
   while ((slot = rlo__registry_next_slot(registry, from, slot)) != NULL) {
     const char *name = slot->name->text;
     ++*out_count;
-    if ((flags & RLO_KERNEL_REPLACE) == 0 && rlo__slot_find(slot->name, to) != NULL) {
-      return RLO_FAIL(RLO_ALREADY_EXISTS,
-                      "kernel '%s' is registered for backend '%s' already; "
-                      "nothing was copied",
-                      name, to);
-    }
+    RLO_FAIL_IF((flags & RLO_KERNEL_REPLACE) == 0 && rlo__slot_find(slot->name, to) != NULL,
+                RLO_ALREADY_EXISTS,
+                "kernel '%s' is registered for backend '%s' already; nothing was copied", name, to);
   }
-  if (*out_count == 0) {
-    return RLO_FAIL(RLO_NOT_FOUND, "backend '%s' has no kernel to copy", from);
-  }
+  RLO_FAIL_IF(*out_count == 0, RLO_NOT_FOUND, "backend '%s' has no kernel to copy", from);
   while ((slot = rlo__registry_next_slot(registry, from, slot)) != NULL) {
     rlo__config old;
     rlo__config copy = slot->config;
@@ -304,9 +288,7 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine, const char *from, const char 
                                int32_t *out_count) {
   RLO_REQUIRE(engine, from, to);
   RLO_TRY(check_flags(flags, "copying a backend's kernels"));
-  if (to[0] == '\0') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
-  }
+  RLO_FAIL_IF(to[0] == '\0', RLO_INVALID_ARGUMENT, "a backend without a name");
   int32_t count = 0;
   RLO_TRY(rlo__registry_begin_change(engine->registry, "copying a backend's kernels"));
   rlo_status status = copy_kernels(engine->registry, from, to, flags, &count);

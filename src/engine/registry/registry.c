@@ -11,9 +11,8 @@
 static _Thread_local const rlo__registry *changing;
 
 rlo_status rlo__registry_begin_change(rlo__registry *registry, const char *action) {
-  if (changing == registry) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s from within a setup, a dispose or a factory", action);
-  }
+  RLO_FAIL_IF(changing == registry, RLO_INVALID_ARGUMENT,
+              "%s from within a setup, a dispose or a factory", action);
   rlo__mutex_lock(&registry->changes);
   registry->changing_before = changing;
   changing = registry;
@@ -101,9 +100,7 @@ static rlo_status intern(rlo__registry *registry, const wanted_text *wanted,
   rlo__name *name = rlo__table_find(&registry->names, hash, is_name, wanted);
   if (name == NULL) {
     name = rlo__alloc(sizeof *name + wanted->bytes + 1);
-    if (name == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(name);
     name->bytes = wanted->bytes;
     memcpy(name->text, wanted->text, wanted->bytes);
     rlo__rwlock_lock_write(&registry->lock);
@@ -128,9 +125,7 @@ rlo_status rlo__registry_intern_list(rlo__registry *registry, const char *const 
     return RLO_OK;
   }
   const char **names = rlo__alloc_array((size_t)count, sizeof(char *));
-  if (names == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(names);
   rlo_status status = RLO_OK;
   for (int32_t i = 0; i < count; ++i) {
     names[i] = given[i];
@@ -196,9 +191,8 @@ rlo_status rlo__registry_fail_no_backend(rlo__registry *registry, const char *na
 
 rlo_status rlo__registry_fail_missing(rlo__registry *registry, const char *kernel_name,
                                       const char *backend_name) {
-  if (backend_name == NULL) {
-    return RLO_FAIL(RLO_NOT_FOUND, "no gradient is registered for kernel '%s'", kernel_name);
-  }
+  RLO_FAIL_IF(backend_name == NULL, RLO_NOT_FOUND, "no gradient is registered for kernel '%s'",
+              kernel_name);
   char text[256];
   rlo__str have = rlo__str_over(text, sizeof text);
   rlo__rwlock_lock_read(&registry->lock);
@@ -231,9 +225,7 @@ rlo_status rlo__bound_kernel_create(rlo__registry *registry, const rlo_kernel_co
                                     rlo__backend_instance *instance,
                                     rlo__bound_kernel **out_bound) {
   rlo__bound_kernel *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = (rlo__bound_kernel){.num_references = 1, .registry = registry, .config = *config};
   if (config->setup != NULL) {
     rlo_status status = RLO__CALLBACK(

@@ -90,9 +90,7 @@ const rlo_attribute *rlo_attributes_find(const rlo_attributes *attributes, const
 static rlo_status find(const rlo_attributes *attributes, const char *name, uint32_t wanted,
                        const rlo_attribute **out_attribute) {
   *out_attribute = rlo_attributes_find(attributes, name);
-  if (*out_attribute == NULL) {
-    return RLO_FAIL(RLO_NOT_FOUND, "attribute '%s' is missing", name);
-  }
+  RLO_FAIL_IF(*out_attribute == NULL, RLO_NOT_FOUND, "attribute '%s' is missing", name);
   return is_of(*out_attribute, wanted) ? RLO_OK : fail_type(*out_attribute, wanted);
 }
 
@@ -136,10 +134,9 @@ rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes, const char *
   double value = found->value.f64;
   if (found->type == RLO_ATTRIBUTE_I64) {
     value = (double)found->value.i64;
-    if (value >= 0x1p63 || (int64_t)value != found->value.i64) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE, "attribute '%s' is %lld, which no double holds exactly",
-                      name, (long long)found->value.i64);
-    }
+    RLO_FAIL_IF(value >= 0x1p63 || (int64_t)value != found->value.i64, RLO_OUT_OF_RANGE,
+                "attribute '%s' is %lld, which no double holds exactly", name,
+                (long long)found->value.i64);
   }
   *out_value = value;
   return RLO_OK;
@@ -156,12 +153,10 @@ rlo_status rlo__attribute_number_get(const rlo_attributes *attributes, const cha
     return RLO_OK;
   }
   RLO_TRY(rlo_attributes_get_i64s(attributes, name, &words));
-  if (words.count < 1 || words.count > 2 || (words.count == 2 && words.values[1] != 0)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "attribute '%s' has %d words of 64 bits; it is a number, "
-                    "or a word of bits and 0",
-                    name, words.count);
-  }
+  RLO_FAIL_IF(words.count < 1 || words.count > 2 || (words.count == 2 && words.values[1] != 0),
+              RLO_INVALID_ARGUMENT,
+              "attribute '%s' has %d words of 64 bits; it is a number, or a word of bits and 0",
+              name, words.count);
   *out_number = (rlo__attribute_number){words.count == 2 ? RLO_DTYPE_U64 : RLO_DTYPE_S64,
                                         {.i64 = words.values[0]}};
   return RLO_OK;
@@ -180,34 +175,25 @@ static bool is_whole(const rlo_attribute *item) {
 
 /* Checks an attribute by itself. `depth` is that of the map it is in. */
 static rlo_status check_item(const rlo_attribute *item, int32_t index, int32_t depth) {
-  if (item->name == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "attribute %d has no name", index);
-  }
-  if (find_kind(item->type) == NUM_KINDS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "attribute '%s' is of no known type (%u)", item->name,
-                    item->type);
-  }
-  if (!is_whole(item)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "attribute '%s' is %s without its values", item->name,
-                    type_name(item->type));
-  }
+  RLO_FAIL_IF(item->name == NULL, RLO_INVALID_ARGUMENT, "attribute %d has no name", index);
+  RLO_FAIL_IF(find_kind(item->type) == NUM_KINDS, RLO_INVALID_ARGUMENT,
+              "attribute '%s' is of no known type (%u)", item->name, item->type);
+  RLO_FAIL_IF(!is_whole(item), RLO_INVALID_ARGUMENT, "attribute '%s' is %s without its values",
+              item->name, type_name(item->type));
   if (item->type == RLO_ATTRIBUTE_MAP) {
     return rlo__status_prefix(check_map(item->value.map, depth + 1), "in '%s': ", item->name);
   }
   for (int32_t i = 0; i < item->count && is_list(item) && (item->type & RLO_ATTRIBUTE_STRING) != 0;
        ++i) {
-    if (item->value.strings[i] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "string %d of attribute '%s' is NULL", i, item->name);
-    }
+    RLO_FAIL_IF(item->value.strings[i] == NULL, RLO_INVALID_ARGUMENT,
+                "string %d of attribute '%s' is NULL", i, item->name);
   }
   return RLO_OK;
 }
 
 static rlo_status check_items(const rlo_attributes *attributes, int32_t depth) {
-  if (attributes->count < 0 || (attributes->count > 0 && attributes->items == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d attributes without a list of them",
-                    attributes->count);
-  }
+  RLO_FAIL_IF(attributes->count < 0 || (attributes->count > 0 && attributes->items == NULL),
+              RLO_INVALID_ARGUMENT, "%d attributes without a list of them", attributes->count);
   for (int32_t i = 0; i < attributes->count; ++i) {
     RLO_TRY(check_item(&attributes->items[i], i, depth));
   }
@@ -215,14 +201,12 @@ static rlo_status check_items(const rlo_attributes *attributes, int32_t depth) {
 }
 
 static rlo_status check_map(const rlo_attributes *map, int32_t depth) {
-  if (depth > RLO_MAX_ATTRIBUTE_DEPTH) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "maps nest deeper than %d", RLO_MAX_ATTRIBUTE_DEPTH);
-  }
+  RLO_FAIL_IF(depth > RLO_MAX_ATTRIBUTE_DEPTH, RLO_INVALID_ARGUMENT, "maps nest deeper than %d",
+              RLO_MAX_ATTRIBUTE_DEPTH);
   RLO_TRY(check_items(map, depth));
   for (int32_t i = 0; i < map->count; ++i) {
-    if (rlo_attributes_find(map, map->items[i].name) != &map->items[i]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "attribute '%s' is given twice", map->items[i].name);
-    }
+    RLO_FAIL_IF(rlo_attributes_find(map, map->items[i].name) != &map->items[i],
+                RLO_INVALID_ARGUMENT, "attribute '%s' is given twice", map->items[i].name);
   }
   return RLO_OK;
 }
@@ -248,10 +232,8 @@ static rlo_status check_known(const rlo_attributes *attributes, int32_t index,
                               const char *kernel_name, const rlo_attribute_spec *specs,
                               int32_t count) {
   const rlo_attribute *item = &attributes->items[index];
-  if (rlo_attributes_find(attributes, item->name) != item) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: attribute '%s' is given twice", kernel_name,
-                    item->name);
-  }
+  RLO_FAIL_IF(rlo_attributes_find(attributes, item->name) != item, RLO_INVALID_ARGUMENT,
+              "%s: attribute '%s' is given twice", kernel_name, item->name);
   for (int32_t s = 0; s < count; ++s) {
     if (strcmp(specs[s].name, item->name) == 0) {
       if (!is_of(item, specs[s].types)) {
@@ -267,17 +249,14 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes, const char *ke
                                 const rlo_attribute_spec *specs, int32_t count) {
   RLO_REQUIRE(kernel_name);
   RLO_REQUIRE_LIST(specs, count);
-  if (count < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: %d attribute specs", kernel_name, count);
-  }
+  RLO_FAIL_IF(count < 0, RLO_INVALID_ARGUMENT, "%s: %d attribute specs", kernel_name, count);
   RLO_TRY(rlo__status_prefix(rlo__attributes_check_items(attributes), "%s: ", kernel_name));
   for (int32_t i = 0; attributes != NULL && i < attributes->count; ++i) {
     RLO_TRY(check_known(attributes, i, kernel_name, specs, count));
   }
   for (int32_t s = 0; s < count; ++s) {
-    if (specs[s].is_required && rlo_attributes_find(attributes, specs[s].name) == NULL) {
-      return RLO_FAIL(RLO_NOT_FOUND, "%s: attribute '%s' is missing", kernel_name, specs[s].name);
-    }
+    RLO_FAIL_IF(specs[s].is_required && rlo_attributes_find(attributes, specs[s].name) == NULL,
+                RLO_NOT_FOUND, "%s: attribute '%s' is missing", kernel_name, specs[s].name);
   }
   return RLO_OK;
 }
@@ -287,10 +266,8 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes, const char *ke
 rlo_status rlo__dims_get(const rlo_attributes *attributes, const char *name, rlo__dims *out_dims) {
   rlo_i64_list list;
   RLO_TRY(rlo_attributes_get_i64s(attributes, name, &list));
-  if (list.count > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "'%s' has %d numbers; the limit is %d", name, list.count,
-                    RLO_MAX_RANK);
-  }
+  RLO_FAIL_IF(list.count > RLO_MAX_RANK, RLO_UNSUPPORTED, "'%s' has %d numbers; the limit is %d",
+              name, list.count, RLO_MAX_RANK);
   out_dims->count = list.count;
   if (list.count > 0) {
     memcpy(out_dims->values, list.values, (size_t)list.count * sizeof list.values[0]);
@@ -301,10 +278,8 @@ rlo_status rlo__dims_get(const rlo_attributes *attributes, const char *name, rlo
 rlo_status rlo__dims_get_exactly(const rlo_attributes *attributes, const char *name, int32_t count,
                                  rlo__dims *out_dims) {
   RLO_TRY(rlo__dims_get(attributes, name, out_dims));
-  if (out_dims->count != count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' has %d numbers; %d are wanted", name,
-                    out_dims->count, count);
-  }
+  RLO_FAIL_IF(out_dims->count != count, RLO_INVALID_ARGUMENT, "'%s' has %d numbers; %d are wanted",
+              name, out_dims->count, count);
   return RLO_OK;
 }
 
@@ -323,11 +298,9 @@ rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes, const char *nam
                                rlo__dims *out_low, rlo__dims *out_high) {
   rlo_i64_list list;
   RLO_TRY(rlo_attributes_get_i64s(attributes, name, &list));
-  if (count > RLO_MAX_RANK || list.count != 2 * count) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%s' has %d numbers; %d pairs are wanted, before and after each dimension",
-                    name, list.count, count);
-  }
+  RLO_FAIL_IF(count > RLO_MAX_RANK || list.count != 2 * count, RLO_INVALID_ARGUMENT,
+              "'%s' has %d numbers; %d pairs are wanted, before and after each dimension", name,
+              list.count, count);
   for (int32_t k = 0; k < count; ++k) {
     out_low->values[k] = list.values[2 * (size_t)k];
     out_high->values[k] = list.values[2 * (size_t)k + 1];

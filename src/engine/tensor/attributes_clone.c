@@ -82,9 +82,7 @@ rlo_status rlo_attributes_clone(const rlo_attributes *attributes, rlo_attributes
   block b = {NULL, 0};
   (void)put_attributes(&b, from);
   b.memory = rlo__alloc_unset(b.used);
-  if (b.memory == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(b.memory);
   b.used = 0;
   *out_attributes = put_attributes(&b, from);
   return RLO_OK;

@@ -89,10 +89,11 @@ static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
   if (!is_bitcast) {
     RLO_TRY(rlo_shape_reshape_is_bitcast(from, to, 0, &is_bitcast));
   }
-  return is_bitcast ? RLO_OK
-                    : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                               "the view's shape is no bitcast of the "
-                               "tensor's: elements would have to move");
+  return is_bitcast
+             ? RLO_OK
+             : RLO_FAIL(
+                   RLO_INVALID_ARGUMENT,
+                   "the view's shape is no bitcast of the tensor's: elements would have to move");
 }
 
 static rlo_status get_bytes(rlo_engine *engine, const rlo__shared_shape *shape, const source *from,
@@ -145,10 +146,8 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine, const rlo_shape *shape, cons
   RLO_REQUIRE(engine, shape, out_tensor);
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
-  if (data == NULL && extent.physical_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'data' is NULL; the shape takes %lld bytes",
-                    (long long)extent.physical_bytes);
-  }
+  RLO_FAIL_IF(data == NULL && extent.physical_bytes > 0, RLO_INVALID_ARGUMENT,
+              "'data' is NULL; the shape takes %lld bytes", (long long)extent.physical_bytes);
   return create(
       engine, shape,
       &(source){
@@ -184,9 +183,7 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine, const rlo_shape *shape
   rlo_problem_list *problems = NULL;
   rlo_status status = RLO_OUT_OF_MEMORY;
   void *data = rlo__alloc((size_t)extent.physical_bytes);
-  if (data == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(data);
   RLO_TRY_GOTO(rlo_chain_create(&one, &chain));
   RLO_TRY_GOTO(rlo_chain_broadcast_in_dim(chain, shape->dims, shape->rank, NULL));
   RLO_TRY_GOTO(rlo_chain_lower(chain, shape, &problems));
@@ -292,10 +289,9 @@ bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
 rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
   RLO_REQUIRE(tensor);
   RLO_REQUIRE_LIST(out_data, bytes);
-  if (bytes != tensor->shape->bytes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "reading a tensor of %lld bytes into %lld",
-                    (long long)tensor->shape->bytes, (long long)bytes);
-  }
+  RLO_FAIL_IF(bytes != tensor->shape->bytes, RLO_INVALID_ARGUMENT,
+              "reading a tensor of %lld bytes into %lld", (long long)tensor->shape->bytes,
+              (long long)bytes);
   rlo__allocation *allocation = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
   rlo_status status = rlo__allocation_read(allocation, out_data, bytes);
@@ -326,9 +322,7 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   }
   /* Borrowed from the tensor from here on, as is a copy on the host. */
   rlo__allocation_release(allocation);
-  if (!has_host) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "backend '%s' has no host memory", RLO__HOST_BACKEND);
-  }
+  RLO_FAIL_IF(!has_host, RLO_UNSUPPORTED, "backend '%s' has no host memory", RLO__HOST_BACKEND);
   *out_data = data;
   return RLO_OK;
 }

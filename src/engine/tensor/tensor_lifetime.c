@@ -351,9 +351,7 @@ void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
 rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
   RLO_REQUIRE(engine, out_scope);
   rlo_scope *scope = rlo__alloc_unset(sizeof *scope);
-  if (scope == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(scope);
   *scope =
       (rlo_scope){.engine = rlo__engine_retain(engine), .level = get_level(0), .below = newest};
   newest = scope;
@@ -364,17 +362,13 @@ rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
 /* RLO_OK for a scope that this thread may use now. One that has ended is not
  * looked into. */
 static rlo_status check_scope(const rlo_scope *scope, const char *action) {
-  if (!is_open(scope)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: it is not open on this thread; it has ended, or "
-                    "another thread began it",
-                    action);
-  }
+  RLO_FAIL_IF(!is_open(scope), RLO_INVALID_ARGUMENT,
+              "%s: it is not open on this thread; it has ended, or another thread began it",
+              action);
   return is_level(scope->level, get_level(0))
              ? RLO_OK
              : RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "%s: it was begun around the call that this function "
-                        "is called from",
+                        "%s: it was begun around the call that this function is called from",
                         action);
 }
 
@@ -384,9 +378,7 @@ rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
   RLO_REQUIRE(scope, tensor);
   RLO_TRY(check_scope(scope, "keeping a tensor of a scope"));
   const char *fault = rlo__tensor_fault(tensor, scope->engine);
-  if (fault != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "keeping a tensor in a scope: it is %s", fault);
-  }
+  RLO_FAIL_IF(fault != NULL, RLO_INVALID_ARGUMENT, "keeping a tensor in a scope: it is %s", fault);
   /* The scope around this one gets a reference, or else the caller; that of
    * this one goes. */
   rlo_scope *outer = find_scope(scope->below, scope->engine, scope->level);
@@ -429,11 +421,8 @@ rlo_status rlo_scope_end(rlo_scope *scope) {
     return RLO_OK;
   }
   RLO_TRY(check_scope(scope, "ending a scope"));
-  if (find_scope(newest, scope->engine, scope->level) != scope) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "ending a scope: one that was begun within it is still "
-                    "open; end that first");
-  }
+  RLO_FAIL_IF(find_scope(newest, scope->engine, scope->level) != scope, RLO_INVALID_ARGUMENT,
+              "ending a scope: one that was begun within it is still open; end that first");
   /* A setup or a factory may have left one open. */
   for (rlo_scope *s = newest; s != scope;) {
     rlo_scope *below = s->below;
@@ -461,17 +450,13 @@ void rlo__scope_enter(void) {
 rlo_status rlo__scope_hand_out(rlo_engine *engine, rlo_tensor **tensors, int32_t count,
                                rlo_tensor **outputs) {
   for (int32_t n = 0; n < count; ++n) {
-    if (tensors[n] != NULL && tensors[n]->engine == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "a function that this call has called released a tensor that it returned, or "
-                      "ended its scope without keeping it");
-    }
+    RLO_FAIL_IF(tensors[n] != NULL && tensors[n]->engine == NULL, RLO_INVALID_ARGUMENT,
+                "a function that this call has called released a tensor that it returned, or ended "
+                "its scope without keeping it");
   }
   if (newest != NULL) {
-    if (find_left_open() != NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "a function that this call has called left a scope open");
-    }
+    RLO_FAIL_IF(find_left_open() != NULL, RLO_INVALID_ARGUMENT,
+                "a function that this call has called left a scope open");
     rlo_scope *scope = find_scope(newest, engine, get_level(1));
     RLO_TRY(scope != NULL ? give_to_scope(scope, tensors, count) : RLO_OK);
   }
