@@ -25,6 +25,7 @@
 
 #include "relayout/cache.h"
 #include "relayout/chain.h"
+#include "relayout/context.h"
 #include "relayout/dtype.h"
 #include "relayout/export.h"
 #include "relayout/index.h"
