@@ -58,11 +58,11 @@ static int64_t read_number(const char *folder, const char *file, const char *key
   return number;
 }
 
-/* What is left of a group; INT64_MAX without a limit. */
+/* Returns the bytes that a group may still use; INT64_MAX if it has no limit. */
 static int64_t read_group(const char *folder, const group_files *files) {
   int64_t limit = read_number(folder, files->limit, "", 1, INT64_MAX);
   if (limit > INT64_MAX / 2) {
-    /* Of version 1, this is none. */
+    /* Groups of version 1 without a limit have such a number. */
     return INT64_MAX;
   }
   int64_t use = read_number(folder, files->use, "", 1, 0);

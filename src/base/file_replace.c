@@ -25,7 +25,7 @@ enum {
   PART_PAUSE_NANOS = 10 * 1000 * 1000,
   /* The limit of most file systems. */
   MAX_NAME_BYTES = 255,
-  /* That of Linux. */
+  /* The limit of Linux. */
   MAX_LINKS = 40,
   PRIVATE_MODE = 0600
 };
@@ -272,7 +272,7 @@ static int create(rlo__file_replace *f) {
   struct stat st;
   if (!f->is_old && fstat(f->fd, &st) == 0) {
     f->mode = st.st_mode & (mode_t)0777;
-    /* Without effect where files have no rights. */
+    /* Fails on file systems without rights, which is harmless. */
     (void)fchmod(f->fd, PRIVATE_MODE);
   }
   return hold_new(f) ? 0 : EEXIST;
@@ -297,7 +297,7 @@ static int open_temp(rlo__file_replace *f) {
 
 /** The path of the part or the journal. 0 or ENAMETOOLONG. */
 static int name_beside(const rlo__file_replace *f, const char *suffix, char out_path[PATH_MAX]) {
-  /* With the number of a journal. */
+  /* The suffix of a journal with its number is the longest. */
   const int longest = (int)strlen(RLO__FILE_JOURNAL_SUFFIX "-1000000");
   int length = snprintf(out_path, PATH_MAX, "%.*s.%.*s%s", directory_length(f->path), f->path,
                         MAX_NAME_BYTES - 1 - longest, f->path + directory_length(f->path), suffix);
@@ -347,7 +347,7 @@ static int try_old_part(rlo__file_replace *f) {
   if (f->fd < 0) {
     return EEXIST;
   }
-  /* What a new file may here is not known without one. */
+  /* Only a file that is made here shows which rights a new one gets. */
   rlo__file_replace made = *f;
   made.is_part = false;
   if (!f->is_old && open_temp(&made) == 0) {
@@ -480,7 +480,7 @@ static int close_written(rlo__file_replace *f, int error) {
 static void set_rights(rlo__file_replace *f) {
   if (f->is_old && fchown(f->fd, f->old.st_uid, f->old.st_gid) != 0 &&
       fchown(f->fd, (uid_t)-1, f->old.st_gid) != 0) {
-    /* What the old group may is not for the new one. */
+    /* The new group must not get the rights of the old one. */
     f->mode = (f->mode & ~(mode_t)S_IRWXG) | (f->mode & S_IRWXO) << 3;
   }
   (void)fchmod(f->fd, f->mode);
@@ -511,7 +511,7 @@ int rlo__file_replace_rename(rlo__file_replace *f) {
     return error;
   }
   if (f->is_part) {
-    /* Not before: it may still stay, to be resumed. */
+    /* The rights are set last: until now the part might have stayed, to be resumed. */
     set_rights(f);
   }
   if (renameat(f->directory_fd, f->temp_path, f->directory_fd, f->path) != 0) {

@@ -15,7 +15,7 @@ enum {
 
 /* The bytes of the character at `text`; 0: a terminal must not get it as it is. */
 static size_t shown_bytes(const char *text) {
-  /* By the number of bytes; 0x80 to 0x9f are control characters. */
+  /* The least character of each number of bytes; 0x80 to 0x9f are control characters. */
   static const uint32_t least[] = {0, 0x20, 0xa0, 0x800, 0x10000};
   const unsigned char *t = (const unsigned char *)text;
   size_t count = t[0] < 0x80 ? 1 : 0;

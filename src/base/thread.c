@@ -134,7 +134,7 @@ rlo_status rlo__thread_start(void (*fn)(void *payload), void *payload, rlo__thre
   must(pthread_attr_init(&attributes));
   must(pthread_attr_getstacksize(&attributes, &stack_bytes));
   if (stack_bytes < RLO__THREAD_STACK_BYTES) {
-    /* By the limit of the process, which is for its first thread. */
+    /* The default is the limit of the process, which is meant for its first thread. */
     must(pthread_attr_setstacksize(&attributes, RLO__THREAD_STACK_BYTES));
   }
   int error = pthread_create(&out_thread->handle, &attributes, run, s);

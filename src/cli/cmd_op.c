@@ -76,8 +76,8 @@ static int count_files(rlo__op *op) {
   const rlo_kernel_config *kernel = &op->kernel;
   bool is_named = request->inputs.count > 0;
   int32_t num_paths = request->num_paths;
-  /* By their places: one input and several outputs, or several inputs and one
-   * output. Inputs that are named may be as many as the outputs. */
+  /* Without names their places tell: one input and several outputs, or several inputs and
+   * one output. Named inputs may be as many as the outputs. */
   op->num_inputs = is_named ? request->inputs.count : kernel->max_inputs == 1 ? 1 : num_paths - 1;
   op->num_outputs = is_named ? num_paths : num_paths - op->num_inputs;
   RLO__USAGE_IF(is_named && num_paths < 1, "op", "%s: name the files of its results",
@@ -148,7 +148,7 @@ static int open_source(rlo__op *op, const char *path, const rlo__file_hints *hin
   return RLO__EXIT_OK;
 }
 
-/* What an option that may be given for each input says of one; NULL: nothing. */
+/* Returns the value of an option for one of the inputs; NULL: it has none. */
 static const char *text_of(const rlo__text_list *list, int32_t n) {
   return n < list->count && strcmp(list->texts[n], "-") != 0 ? list->texts[n] : NULL;
 }

@@ -27,7 +27,7 @@
 #define SINGLE_NAME "model.safetensors"
 #define INDEX_NAME  "model.safetensors.index.json"
 
-/* Of another recipe, or of files that have changed, nothing is gone on with. */
+/* A job of another recipe, or of files that have changed since, begins anew. */
 #define IDENTITY_SEED UINT64_C(0x7765696768747331)
 
 /* The request of a command line. All borrowed. */
@@ -384,7 +384,7 @@ static const rlo__option options[] = {
 
 static int run(int argc, char **argv) {
   static const char suffix[] = ".safetensors";
-  /* What it has ends with the process. */
+  /* Nothing is released: the process ends. */
   static weights w;
   request *r = &w.request;
   *r = (request){.max_shard_bytes = INT64_C(5000000000), .device = -1};

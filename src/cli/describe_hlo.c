@@ -18,7 +18,7 @@
 /* The beginning of each entry of a table of names. */
 typedef struct named {
   rlo__table_node node;
-  /* Behind the entry. */
+  /* It lies behind the entry. */
   const char *name;
 } named;
 

@@ -18,7 +18,7 @@ typedef struct listing {
   const rlo_safetensors *list;
   /* 0: there is no device. */
   int64_t max_buffer_bytes;
-  /* Of the member before; -1: there is none. */
+  /* The file of the member before; -1: there is none. */
   int32_t file;
   int64_t bytes, wasted_bytes, num_too_long;
 } listing;
@@ -97,7 +97,7 @@ int rlo__describe_weights(const char *path, bool is_json) {
   int64_t *limit = rlo__shared_create(sizeof(*limit));
   int code = RLO__EXIT_FAILURE;
   if (limit != NULL) {
-    /* What a driver does wrong has been said, and changes nothing here. */
+    /* A driver's failure has been printed, and changes nothing here. */
     (void)rlo__subprocess_run(true, find_longest_buffer, limit);
     listing l = {.list = list, .max_buffer_bytes = *limit, .file = -1};
     rlo__report_begin(&l.report, is_json, 15);

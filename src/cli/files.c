@@ -294,7 +294,7 @@ static int open_file(const char *path, rlo__file_way way, rlo__output_file *outp
       return check_write(path, errno);
     }
   }
-  /* What waits for the reader of a pipe makes no file, and is stopped by a signal. */
+  /* Opening a pipe waits for its reader, makes no file, and must end with a signal. */
   const bool is_file = !is_old || S_ISREG(information.st_mode);
   if (is_file) {
     rlo__interrupt_block();

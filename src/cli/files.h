@@ -127,7 +127,7 @@ typedef struct rlo__output_start {
   bool has_journal;
   /** Goes on with a part that has a journal, if there is one. */
   bool is_resumed;
-  /** What rlo__path_is_forward tells of is written in place. */
+  /** The path is one that rlo__path_is_forward is true for: it is written in place. */
   bool is_forward;
 } rlo__output_start;
 

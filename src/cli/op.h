@@ -72,7 +72,7 @@ typedef struct rlo__op_request {
   rlo__text_list from;
   rlo__text_list offsets;
   rlo__text_list arrays;
-  /** Of inputs of bare bytes. */
+  /** The byte order of inputs of bare bytes. */
   rlo__byte_order byte_order;
   /** The bits of .npy elements are those of the type of --from. */
   bool is_bitcast;
@@ -93,7 +93,7 @@ typedef struct rlo__op_request {
 
 typedef struct rlo__op {
   rlo__op_request *request;
-  /** Without a device, for names, attributes, shapes and problems. */
+  /** It has no device, and tells names, attributes, shapes and problems. */
   rlo_engine *engine;
   rlo_kernel_config kernel;
   rlo__op_attributes attributes;
@@ -101,7 +101,7 @@ typedef struct rlo__op {
   int32_t num_outputs;
   /** The files of the inputs in their places, then of the results. */
   const char **paths;
-  /** As which input each one is named, from 0. */
+  /** The number of the input, from 0, that each one is named as. */
   int32_t *order;
   /** Open: the inputs and, for --beta, what the files of the results hold. */
   rlo__array_source *sources;

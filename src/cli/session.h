@@ -31,7 +31,7 @@ typedef struct rlo__session {
   const char *device_name;
   /** Records of the wisdom file that the context loaded. */
   int32_t num_taken;
-  /** Those of another device, driver or table of kernels. */
+  /** Records of another device, driver or table of kernels. */
   int32_t num_ignored;
 } rlo__session;
 

@@ -101,8 +101,8 @@ bool rlo__stream_is_asked_for(const rlo__stream_options *options);
 typedef struct rlo__stream_output {
   /** NULL: it is only made in memory, for later jobs. */
   const char *path;
-  /** Whose physical bytes it holds, behind a header; NULL: behind `head`, of which
-   *  there are so many bytes. */
+  /** The shape whose physical bytes it holds, behind a header; NULL: it begins with
+   *  `head_bytes` bytes of `head`. */
   const rlo_shape *shape;
   const void *head;
   int64_t head_bytes;
@@ -119,8 +119,8 @@ typedef struct rlo__stream_output {
   rlo__output_file part;
   /** Where the array begins in the part; of one with a whole, set by its maker. */
   int64_t offset_bytes;
-  /** Of an output that is made in steps: its journal, open, and how many steps of
-   *  the stream need not be done again for it. */
+  /** The open journal of an output that is made in steps, and how many steps of the
+   *  stream need not be done again for it. */
   int journal_fd;
   int64_t num_done;
   /** The bytes that a job of two passes uses behind the array. */
@@ -152,7 +152,7 @@ typedef struct rlo__stream_result {
   char family[32];
   /** The state of all jobs together. */
   rlo_job_info info;
-  /** Of the only output, if the stream has it: the sum until the end. */
+  /** The digest of the only output, if has_digest; until the end its sum. */
   rlo_digest digest;
   /** Why a job failed; RLO_OK also if it was none that did. */
   rlo_status status;
@@ -184,7 +184,8 @@ typedef struct rlo__stream {
   rlo_status (*make_step)(const struct rlo__stream *stream, int64_t n, int64_t at, int64_t limit,
                           struct rlo__stream *out_step);
   int64_t num_steps;
-  /** What the steps depend on: those of another one are not gone on with. */
+  /** A hash of all that the steps depend on: steps that were done for another one are
+   *  done again. */
   uint64_t identity;
   /** The outputs are compared with what the host makes of the sources, before
    *  they get their names. */

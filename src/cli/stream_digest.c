@@ -42,7 +42,7 @@ rlo_status rlo__stream_storage_that_sums(const rlo__stream_output *output, rlo__
 bool rlo__stream_can_sum(const rlo__stream *stream) {
   const rlo__stream_output *o = stream->outputs;
   const int64_t bits = rlo_shape_element_size_bits(o->shape);
-  /* Else what is written at once may be a part of an element, or may lie in memory. */
+  /* Otherwise a write may have a part of an element, or goes to memory. */
   return stream->has_digest && !stream->is_verifying && !o->is_dropped && o->memory == NULL &&
          (bits & (bits - 1)) == 0 && bits <= rlo_dtype_storage_bits(o->shape->dtype);
 }

@@ -61,7 +61,7 @@ rlo_status rlo__stream_output_write(void *output, int64_t offset, int64_t bytes,
 
 rlo_status rlo__stream_output_storage(const rlo__stream *s, rlo__stream_output *o,
                                       const rlo_storage_traits *hints, rlo_storage **out_storage) {
-  /* What a job flushes, it waits for: milliseconds, where a model has many small arrays. */
+  /* A flush takes milliseconds, and a model has many small arrays. */
   const bool is_small =
       o->whole != NULL && o->memory == NULL && o->bytes <= rlo__thresholds.service_streamed_bytes;
   if (!s->is_verifying && !is_small && !o->is_forward) {
@@ -99,7 +99,7 @@ static int finish_output(const rlo__stream *stream, rlo__stream_output *o,
     RLO__EXIT_TRY(rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));
   }
   RLO__EXIT_TRY(rlo__output_file_finish(&o->part));
-  /* At last, so that what may be resumed has none. */
+  /* The digest comes last, so that a part that may be resumed has none. */
   return digest == NULL ? RLO__EXIT_OK : write_digest(o, digest);
 }
 
@@ -144,7 +144,7 @@ bool rlo__stream_leave_outputs(const rlo__stream *stream, int32_t num_begun, boo
 
 /* -------------------------------------------------------------------- notes */
 
-/* What a journal of steps holds. */
+/* The contents of a journal of steps. */
 typedef struct steps_done {
   uint64_t identity;
   int64_t count;

@@ -25,8 +25,8 @@
  * used within less, nor within a budget, unless it is asked for. */
 #define DRIVER_ROOM_BYTES (INT64_C(1) << 30)
 
-/* Of the speed of a copy, what the runs of a job have to reach that reads a pipe while
- * there is memory for it. */
+/* A job that reads a pipe as it comes, although there is memory for it, reaches this fraction of
+ * the speed of a copy. */
 #define FLOW_FRACTION 0.5
 
 /* Outputs that are made in memory may have this share of what is available. */
@@ -88,7 +88,7 @@ static const char *choose_place(const rlo__stream *stream) {
     const rlo_place_choice one = rlo_place_choose(stream->jobs[n].problem);
     choice = one > choice ? one : choice;
   }
-  /* What a driver that dies has taken from a pipe is lost, and what it has written stays. */
+  /* If a driver dies, what it has read from a pipe is lost, and what it has written stays. */
   const bool is_pipe = (stream->num_sources > 0 && stream->sources[0].file.pipe != 0) ||
                        (stream->num_outputs > 0 && stream->outputs[0].is_forward);
   const bool is_little =

@@ -36,15 +36,15 @@ typedef struct run {
   rlo__stream_result *result;
   rlo_context **contexts;
   int32_t num_contexts;
-  /* Those of the sources, then of the outputs. */
+  /* The storages of the sources, then of the outputs. */
   rlo_storage **storages;
   rlo_service *service;
   rlo_job **jobs;
-  /* Of each job; NULL for a share and to verify, which are as they are. */
+  /* One for each job; NULL for a share and when verifying, where nothing is chosen. */
   rlo_job_estimate *estimates;
   rlo__progress progress;
   rlo__stream_sum sum;
-  /* What all steps will read and write, and what those before this one did. */
+  /* The bytes that all steps will read and write; what the steps before this one did. */
   int64_t bytes_total;
   rlo_job_info before;
   /* Some output has a journal; its jobs were told to stop. */

@@ -150,7 +150,7 @@ typedef struct owned_report {
   rlo_plan_report report;
   rlo__program_spec spec;
   char *source;
-  /** What the arguments point into. */
+  /** The arguments point into it. */
   rlo__launch *launch;
   rlo_plan_argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
 } owned_report;

@@ -182,7 +182,7 @@ enum { WINDOW_SLOTS = 8192 };
 /* A physical dimension, with a stride that is not negative. */
 typedef struct axis {
   int64_t extent, stride;
-  /* Of the element's number. */
+  /* How far the element's number goes with each step. */
   uint64_t step;
   /* How far the axes after it reach. */
   int64_t span;

@@ -15,7 +15,7 @@ typedef struct codec {
   /* Input; NULL unless a record is read. */
   const int64_t *source;
   size_t count;
-  /* To compare: bytes from a field to the one of the other shape. */
+  /* For comparisons: the distance in bytes to the same field of the other shape. */
   uintptr_t distance;
   bool differs;
   /* RLO_EQUAL_* bits: the fields that are not compared. */

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-/* From the two children, to the parent, from the parent, to the children. */
+/* Receive from the two children, send to the parent, receive from it, send to the children. */
 enum { NUM_STEPS = 6 };
 
 static void set_failure(rlo__agreement *a, rlo_status status) {

@@ -330,7 +330,7 @@ static void begin_on_host(rlo_exchange *x, rlo__end *e) {
   }
 }
 
-/* From a member of this process; its end stays until the message is read. */
+/* Meets a sender of this process, whose end stays until the message is read. */
 static void meet_sender(rlo_exchange *x, rlo__end *e) {
   rlo__end *sender = find_sender(e->message);
   if (sender == NULL) {
@@ -350,7 +350,7 @@ static void meet_sender(rlo_exchange *x, rlo__end *e) {
   x->has_moved = true;
 }
 
-/* From the sender's buffer, on the receiver's queue. */
+/* Copies from the sender's buffer, on the receiver's queue. */
 static rlo_status enqueue_copy(const rlo__end *e) {
   const rlo__end *sender = find_sender(e->message);
   RLO_FAIL_IF(sender == NULL, RLO_INTERNAL, "a message arrived before it was packed");

@@ -391,7 +391,7 @@ static rlo_status create(rlo_exchange_options *o, rlo_exchange **out_exchange) {
   return init(o, x);
 }
 
-/* From where the link is known, failures are those of all ranks. */
+/* Once the link is known, a failure of one rank is that of all. */
 rlo_status rlo_exchange_create(const rlo_exchange_options *options, rlo_exchange **out_exchange) {
   RLO_REQUIRE(options, out_exchange);
   *out_exchange = NULL;

@@ -13,7 +13,7 @@ typedef struct builder {
   /* The member of each device; -1: another process runs it. */
   int64_t *member_of;
   int64_t most_elements;
-  /* Whose pieces are visited, and in which direction. */
+  /* The member whose pieces are visited, and their direction. */
   int64_t member;
   bool sends;
 } builder;

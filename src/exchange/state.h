@@ -42,16 +42,16 @@ typedef struct rlo__message {
   /** `peer` is the sender. */
   rlo_redistribution_piece piece;
   int64_t receiver;
-  /** By direction: the members that send and receive it; -1: another rank's.
-   *  Never both. */
+  /** The members that send and receive it, by direction; -1: another rank's, which at most
+   *  one is. */
   int64_t members[2];
   rlo__route route;
   /** LINK: the other rank, in which round of pairs its turn is, and how many
    *  link messages of this direction the process starts before. */
   int32_t rank, round;
   int64_t turn;
-  /** By direction, the work of its members: into the message (not if DIRECT),
-   *  and into the destination. */
+  /** The work of its members, by direction: into the message (not if DIRECT), and into the
+   *  destination. */
   rlo__task tasks[2];
   /** The message that the receiving member receives next. */
   struct rlo__message *next;
@@ -93,7 +93,7 @@ typedef struct rlo__scratch {
   int64_t bytes;
   /** The slots that have memory, by direction. */
   int32_t counts[2];
-  /** By the number of the end. */
+  /** Indexed by the number of the end. */
   void *memory[2 * RLO_EXCHANGE_MAX_SLOTS];
   cl_mem buffers[2 * RLO_EXCHANGE_MAX_SLOTS];
   /** The memory of the sends is the link's. */
@@ -105,7 +105,7 @@ typedef struct rlo__member {
   int64_t device;
   /** Owned. */
   rlo__place *place;
-  /** For its messages; one of the exchange's. */
+  /** Memory for its messages, one of the exchange's. */
   rlo__scratch *scratch;
   /** Its shards, of which a run knows where they are. */
   rlo__memory src, dst;
@@ -192,10 +192,10 @@ struct rlo_exchange {
   rlo__message_list messages;
   /** How many of them need slots, by direction. */
   int64_t counts[2];
-  /** With a link and contexts: host memory of the largest message, for what a
-   *  rank that has failed sends, and receives. */
+  /** Host memory of the largest message, if there are a link and contexts: a rank that has
+   *  failed sends and receives there. */
   void *spare[2];
-  /** Before a run, and of the last one. */
+  /** What a run will do, and what the last one did. */
   rlo_exchange_info planned, info;
 
   /** The state of a run begins here. */
@@ -203,8 +203,8 @@ struct rlo_exchange {
   /** The slots, those of the sends first: the numbers by which the link knows
    *  them. */
   rlo__end ends[2 * RLO_EXCHANGE_MAX_SLOTS];
-  /** By direction: the first message that has got no slot; how many the link
-   *  has started; the end that uses the spare memory, or NULL. */
+  /** Indexed by direction: the first message that has got no slot; how many the link has
+   *  started; the end that uses the spare memory, or NULL. */
   size_t next[2];
   int64_t turns[2];
   const rlo__end *spare_user[2];

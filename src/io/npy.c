@@ -128,7 +128,7 @@ typedef struct description {
   /* A bit for each of the keys. */
   unsigned seen;
   bool is_fortran;
-  /* Of header.shape.dtype, in an element. */
+  /* How many numbers of header.shape.dtype an element has. */
   int64_t count;
   rlo_npy_header header;
 } description;

@@ -73,7 +73,7 @@ static int compare_spans(const void *a, const void *b) {
   return orders[n];
 }
 
-/** By problem, then as they were. */
+/** Orders items by problem, and those of one problem as they were. */
 static int compare_items(const void *a, const void *b) {
   const rlo_batch_item *x = *(const rlo_batch_item *const *)a;
   const rlo_batch_item *y = *(const rlo_batch_item *const *)b;
@@ -83,7 +83,7 @@ static int compare_items(const void *a, const void *b) {
 
 /** Checks arrays in the order of memory. */
 static rlo_status check_spans(const span *spans, size_t count) {
-  /* Those that reach furthest, of what is read and of what is written. */
+  /* The spans that reach furthest: of what is read, and of what is written. */
   const span *furthest[2] = {NULL, NULL};
   for (size_t n = 0; n < count; ++n) {
     const span *s = &spans[n];

@@ -27,7 +27,7 @@ typedef enum rlo__element_domain {
   RLO__DOMAIN_ANY,
   /** No complex numbers. */
   RLO__DOMAIN_REAL,
-  /** Those that have an order: between integers no u64 either. */
+  /** Types that have an order; among integers u64 is left out, too. */
   RLO__DOMAIN_ORDERED,
   RLO__DOMAIN_FLOAT
 } rlo__element_domain;

@@ -99,7 +99,7 @@ rlo_status rlo__problem_narrow(const rlo_problem *problem, rlo__problem_side sid
 /** A lattice in bits while it grows, the narrowest dim first. */
 typedef struct sketch {
   int64_t base, run;
-  /** From the first bit to the end of the last. */
+  /** The length from the first bit to the end of the last. */
   int64_t span;
   int32_t num_dims;
   int64_t extents[RLO_MAX_AXES];
@@ -360,7 +360,7 @@ bool rlo__form_range_guarded(const rlo_problem *problem, rlo__problem_side side,
                              int64_t *out_max) {
   bounded b = {.rest = *form};
   bool fits = bound_sum(problem, &b);
-  /* Those that a cut has added first: they are the narrowest. */
+  /* A cut adds its guards at the end: they are the narrowest, and come first. */
   for (int32_t g = problem->num_guards - 1; g >= 0 && fits; --g) {
     const rlo_guard *guard = &problem->guards[g];
     if (g == but || !rlo__side_guarded_by(guard, side) ||

@@ -66,7 +66,7 @@ typedef enum rlo__guard_reach {
   RLO__HOLDS_BEYOND
 } rlo__guard_reach;
 
-/** Where 0 <= form < limit, in the box of a problem without extent 0. */
+/** Tells where 0 <= form < limit holds, in the box of a problem without extent 0. */
 rlo__guard_reach rlo__form_reach(const rlo_problem *problem, const rlo_form *form, int64_t limit);
 
 /** form = divisor * high + low: low keeps the coefficients that the divisor

@@ -201,7 +201,7 @@ rlo_status rlo__problem_validate(const rlo_problem *problem) {
                 "axis %d has the extent %lld, below 0", a, (long long)problem->extents[a]);
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
-    /* So that sums of two of them cannot wrap. */
+    /* Sums of two such numbers do not overflow. */
     const int64_t max = INT64_MAX / 4;
     const rlo_guard *guard = &problem->guards[g];
     RLO_FAIL_IF(guard->form.base < -max || guard->form.base > max || guard->limit < -max ||

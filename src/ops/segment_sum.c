@@ -20,8 +20,8 @@ static const char operation[] = "segment_sum";
 
 static const rlo__indexed_words plain_words = {operation, "the source", "the array of ids"};
 
-/* Where the dimensions of the rows begin in the source, and the dimension of
- * the result that they become. A negative number counts from the end of the
+/* Finds where the dimensions of the rows begin in the source, and which dimension of
+ * the result they become. A negative number counts from the end of the
  * result, so that it names what it names in a gather from there. */
 static rlo_status find_dim(const rlo__indexed_words *words, const rlo_shape *src,
                            const rlo_shape *ids, int32_t number, int32_t batch_dims,

@@ -50,7 +50,7 @@ rlo_status rlo_chain_slice(rlo_chain *chain, const int64_t *begin, const int64_t
 
 /* -------------------------------------------------------------------- split */
 
-/* Where a part begins along a dimension of some size. */
+/* Finds where a part begins along a dimension of some size. */
 static rlo_status find_part(int64_t size, const int64_t *sizes, int32_t count, int32_t dim,
                             int32_t part, int64_t *out_begin) {
   RLO_FAIL_IF(part < 0 || part >= count, RLO_OUT_OF_RANGE, "split: part %d of %d", part, count);

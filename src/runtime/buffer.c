@@ -78,7 +78,7 @@ void rlo_buffer_release(rlo_context *context, cl_mem buffer) {
   if (context == NULL || buffer == NULL || getpid() != context->pid) {
     return;
   }
-  /* Before the driver may use the handle for another buffer. */
+  /* The record goes first: once released, the driver may use the handle for another buffer. */
   rlo__mutex_lock(&context->buffers_mutex);
   rlo__buffer_record *known = rlo__table_find(&context->buffers, hash_of(buffer), is_of, &buffer);
   if (known != NULL) {

@@ -59,7 +59,7 @@ static rlo_status create_buffer(const bench *b, int64_t bytes, cl_mem *out_buffe
   return RLO_CL(clFinish, b->queue);
 }
 
-/** On failure too, the caller calls close_bench. */
+/** The caller calls close_bench, on failure too. */
 static rlo_status open_bench(int64_t src_bytes, int64_t dst_bytes, bench *b) {
   cl_int code = CL_SUCCESS;
   b->queue = clCreateCommandQueue(b->context->cl_context, b->context->cl_device,

@@ -19,7 +19,7 @@
 #define STATUS(ROW, name, parameters, arguments) \
   ROW(cl_int, name, parameters, arguments, CL_PLATFORM_NOT_FOUND_KHR)
 
-/* What the library calls: ROW(type, name, parameters, arguments, result without it). The
+/* The functions that the library calls: ROW(type, name, parameters, arguments, result without it). The
  * last NUM_LATER are later than OpenCL 1.2, and there may be none. */
 enum { NUM_LATER = 1 };
 #define FUNCTIONS(ROW) \
@@ -161,8 +161,8 @@ static atomic_bool is_loaded;
 
 /* ----------------------------------------------------------------- loading */
 
-/** Where functions are looked for without a getter: the program and the libraries that
- *  it sees, as for a library that is linked; then a library that is opened. */
+/** The search for functions without a getter: in the program and the libraries that it sees,
+ *  as for a library that is linked; then in a library that is opened. */
 typedef struct search {
   void *program;
   const char *library_name;

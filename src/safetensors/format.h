@@ -12,7 +12,7 @@
 /** The texts of a member in the metadata. */
 enum { RLO__SHAPE_TEXT, RLO__DIGEST_TEXT, RLO__SHARDING_TEXT, RLO__MADE_BY_TEXT, RLO__NUM_TEXTS };
 
-/** What is in front of the name of the member in the key of each. */
+/** The beginning of the key of each, which the name of the member follows. */
 extern const char *const rlo__safetensors_text_keys[RLO__NUM_TEXTS];
 
 /** Finds the text that a key is for; RLO__NUM_TEXTS if it is for none. */

@@ -30,7 +30,7 @@ typedef struct member {
   int64_t offset, bytes;
   /* Borrowed from the metadata; NULL: there is none. */
   const char *texts[RLO__NUM_TEXTS];
-  /* Behind the dimensions. */
+  /* It lies behind the dimensions. */
   const char *name;
   int64_t dims[];
 } member;

@@ -11,12 +11,12 @@ typedef struct rlo__pattern {
   /** Borrowed from the JSON. */
   const char *text;
   int32_t num_stars;
-  /** Of its group; 1: it has none. */
+  /** How many texts its group has; 1: it has none. */
   int32_t num_texts;
 } rlo__pattern;
 
 typedef struct rlo__rule {
-  /** From 1; 0: the rest. */
+  /** Rules count from 1; 0: the rest. */
   int32_t number;
   /** "rule 1", "the rest": for sentences. */
   char label[24];

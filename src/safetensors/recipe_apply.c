@@ -26,13 +26,13 @@ struct rlo_recipe_results {
   int64_t num_members;
   /* The number of the rule that takes each member; 0: none; MADE: a rule has made it. */
   int32_t *taken;
-  /* In the end those that are results. */
+  /* In the end these are the results. */
   piece *pieces;
   size_t count;
   size_t capacity;
   /* The members of all pieces, sorted by name and place. */
   int64_t *numbers;
-  /* Those of results that are no copies: 5 kB each, so that equal ones are one. Owned. */
+  /* The shapes of results that are no copies. They have 5 kB, so that equal ones are one. Owned. */
   rlo__kept shapes;
 };
 

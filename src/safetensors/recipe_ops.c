@@ -20,9 +20,9 @@ typedef struct operation {
   const rlo__rule *rule;
   const op_kind *kind;
   const char *text;
-  /* What stands behind its name. */
+  /* The text behind its name. */
   const char *arguments;
-  /* Those of the kind's fields, one entry after the other. */
+  /* The values of the kind's fields, one entry after the other. */
   int64_t numbers[RLO_CHAIN_MAX_PARTS + 1];
   int32_t count;
   rlo_dtype dtype;
@@ -32,21 +32,21 @@ typedef struct operation {
 
 struct op_kind {
   const char *example;
-  /* What its list of numbers is written with; NULL: it has none. */
+  /* The characters that its list of numbers may have; NULL: it has no list. */
   const char *characters;
   /* The numbers of each entry of the list, with ':' between them, and all of them. */
   int32_t fields;
   int32_t max_numbers;
-  /* Those that may be left out, of two fields. */
+  /* The values of two fields that may be left out. */
   int64_t left_out[2];
-  /* What it does to each array, and what joins several; NULL: it does not. */
+  /* Changes each array; joins several. NULL: it does not. */
   rlo_status (*append)(const operation *op, rlo_chain *chain);
   rlo_status (*join)(rlo_chain *chain, const rlo_chain *const *others, int32_t count, int32_t dim);
 };
 
 /* ------------------------------------------------------------------ chains */
 
-/* What is no dimension stays none. */
+/* Narrows a number; one that is no dimension becomes another that is none. */
 static int32_t dimension(int64_t number) {
   return number < -RLO_MAX_RANK || number > RLO_MAX_RANK ? RLO_MAX_RANK : (int32_t)number;
 }

@@ -13,7 +13,7 @@
 int64_t rlo__box_count(const rlo_box *box) {
   int64_t count = 1;
   for (int32_t d = 0; d < box->rank; ++d) {
-    /* Of an empty array others than the one of 0 may be near 2^63. */
+    /* Other dimensions of an empty array may be near 2^63. */
     count = rlo__mul_capped(count, rlo__max(box->limit[d] - box->start[d], 0));
   }
   return count;

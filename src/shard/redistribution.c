@@ -235,8 +235,8 @@ typedef struct tally {
   const rlo_redistribution *plan;
   rlo_redistribution_cost *cost;
   int64_t num_counted;
-  /* What each tile of the destination receives, or keeps; what each copy of the
-   * addend at hand sends. */
+  /* The elements that each tile of the destination receives or keeps, and that each copy of
+   * the addend at hand sends. */
   int64_t *received, *sent;
   /* The rounds in which somebody sends; how many there can be. */
   bool *has_messages;

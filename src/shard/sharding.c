@@ -134,7 +134,7 @@ static void find_iota(rlo_sharding *sharding) {
   int64_t extents[RLO_SHARDING_MAX_IOTA_RANK];
   int64_t strides[RLO_SHARDING_MAX_IOTA_RANK];
   int32_t rank = 0;
-  /* From the last dimension on, each as long as its stride goes on. */
+  /* Dimensions are found from the last one on, each as long as its stride goes on. */
   int64_t block = 1;
   for (; block < cells && rank < RLO_SHARDING_MAX_IOTA_RANK; ++rank) {
     strides[rank] = tiles->devices[block];

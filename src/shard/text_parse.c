@@ -244,7 +244,7 @@ typedef struct named_form {
   rlo__token names[RLO_MAX_RANK];
   /* The dimensions and subgroups that the axes cut. */
   rlo_sharding_tiles tiles;
-  /* Where the size of the next part goes. */
+  /* The number that the size of the next part multiplies. */
   int64_t *count;
   /* The parts of axes in the order of dimensions and subgroups: sizes of at least
    * 2, and their strides in the mesh's row-major order. None overlap, so that

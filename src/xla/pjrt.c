@@ -66,7 +66,7 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype, const int64_t *dims, int32_t ran
   RLO_REQUIRE(out_view);
   RLO_REQUIRE_LIST(dims, rank);
   rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
-  /* With it, type and dimensions have been checked. */
+  /* This checks type and dimensions, too. */
   RLO_TRY(rlo_shape_make(dtype, dims, rank, &view.shape));
   if (layout == NULL) {
     return write_view(&view, out_view);

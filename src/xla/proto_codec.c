@@ -377,7 +377,7 @@ static void put_varint(writer *w, uint64_t value) {
   put(w, bytes, count);
 }
 
-/* Before what has been written since the length was `before`. */
+/* Puts a head before what was written since the length was `before`. */
 static void put_head(writer *w, const rlo__field_row *field, size_t before) {
   put_varint(w, w->length - before);
   put_varint(w, (uint64_t)field->number << 3 | WIRE_BYTES);

@@ -18,7 +18,7 @@ struct rlo_shape_tree {
   /** The most tuples around one of them. */
   int32_t depth;
   int32_t num_elements;
-  /** Those of a tuple. An array or a buffer has its record here instead, by
+  /** The elements of a tuple. An array or a buffer has its record here instead, by
    *  rlo__shape_record. */
   rlo_shape_tree *elements[];
 };

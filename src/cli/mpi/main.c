@@ -32,7 +32,7 @@
  * MPI end all of them. */
 static struct {
   int rank, count;
-  /* Those of this rank, held until the ranks agree on an exit code. */
+  /* The messages of this rank, held until the ranks agree on an exit code. */
   char message[16384];
 } ranks;
 
@@ -61,7 +61,7 @@ static int agree(int code) {
     MPI_Bcast(&code, 1, MPI_INT, lowest, MPI_COMM_WORLD);
     MPI_Bcast(ranks.message, (int)sizeof ranks.message, MPI_CHAR, lowest, MPI_COMM_WORLD);
   }
-  /* Without a failure: what a rank only says, such as which file it leaves. */
+  /* A rank also says what is no failure, such as which file it leaves. */
   if (ranks.rank == 0) {
     fputs(ranks.message, stderr);
   }
@@ -80,7 +80,7 @@ static int agree(int code) {
 typedef struct slice {
   /* 0: nothing. */
   int64_t bytes;
-  /* From the beginning of the array. */
+  /* Counted from the beginning of the array. */
   int64_t offset_bytes;
   /* The box in the array: start <= index < limit in each dimension. */
   int64_t start[RLO_MAX_RANK], limit[RLO_MAX_RANK];
@@ -179,7 +179,7 @@ typedef struct run {
   rlo_problem_list *problems;
   rlo__output_file output;
 
-  /* Where the array begins in which file, for all ranks. */
+  /* The file of all ranks, and where the array begins in it. */
   struct {
     int64_t offset_bytes;
     char path[PATH_MAX];

@@ -91,7 +91,7 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan, int32_t output, rlo_tensor *
 typedef struct node {
   /** NULL: a leaf. */
   deferred *op;
-  /** That of a leaf, which a plan holds. */
+  /** The shape of a leaf, which a plan holds. */
   const rlo_shape *shape;
 } node;
 
@@ -232,8 +232,8 @@ static rlo_status deferred_run(rlo__pending *pending, rlo__shared_shape *shape,
     is_alone = status == RLO_UNSUPPORTED;
   }
   if (is_alone) {
-    /* Or beyond the limits of a chain: the last operation alone, on the bytes
-     * of its inputs. */
+    /* The last operation runs alone, on the bytes of its inputs. So does one beyond the
+     * limits of a chain. */
     status = rlo__call_plan_run_or_fall_back(d->plan, d->output, d->inputs, d->num_inputs,
                                              out_allocation);
   }

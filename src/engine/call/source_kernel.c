@@ -17,8 +17,8 @@
 typedef struct draft {
   const rlo_source_kernel *kernel;
   const rlo__kernel_call *call;
-  /** For each argument: what is passed, with room for its value; and the event
-   *  that the kernel waits for, borrowed. */
+  /** An entry for each argument: what is passed, room for its value, and the event that the
+   *  kernel waits for, borrowed. */
   rlo__source_value *values;
   uint64_t *scalars;
   cl_event *waits;

@@ -110,7 +110,7 @@ rlo_status rlo__adjoint_encode(const rlo__copy_call *call, int32_t input,
                                rlo_attributes **out_attributes) {
   const rlo_attributes *attributes = call->attributes;
   size_t num_given = attributes != NULL ? (size_t)attributes->count : 0;
-  /* At most. */
+  /* An upper bound. */
   size_t num_dims = (size_t)call->num_inputs * (RLO_MAX_RANK + 1);
   rlo_attributes *code = rlo__alloc(sizeof *code + (num_given + 3) * sizeof(rlo_attribute) +
                                     num_dims * sizeof(int64_t));
@@ -168,8 +168,8 @@ static rlo_status infer_adjoint(const rlo__copy_call *call, rlo_shape *out_shape
 typedef struct collection {
   rlo__adjoint *adjoint;
   const rlo_shape *dst;
-  /** Those of the operation that read the input, for each the number of its
-   *  result in place of the operand; and their adjoints. */
+  /** The problems of the operation that read the input, each with the number of its result
+   *  in place of the operand; and their adjoints. */
   rlo_problem_list *forward, *problems;
   rlo_problem problem;
   /** The operation reads every unit of the input at most once, so that dy is
