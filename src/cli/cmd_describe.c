@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "relayout/npy.h"
 #include "relayout/xla/proto.h"
@@ -233,6 +234,20 @@ static rlo_status parse_operand(const char *text, contents *out) {
                                     : rlo_shape_tree_parse(text, strlen(text), &out->tree);
 }
 
+/* Reads a text, or the header of a file that has this name. */
+static int load_operand(const char *text, contents *out) {
+  if (parse_operand(text, out) == RLO_OK) {
+    return RLO__EXIT_OK;
+  }
+  RLO__EXIT_IF(access(text, F_OK) != 0, "'%s': %s", text, rlo_error_last()->message);
+  const rlo__file_hints hints = RLO__FILE_HINTS_INIT;
+  rlo__array_source source;
+  RLO__EXIT_TRY(rlo__array_source_open(text, &hints, &source));
+  const int code = rlo__check(rlo_shape_tree_make_array(&source.contents.shape, &out->tree));
+  rlo__array_source_close(&source);
+  return code;
+}
+
 /* ------------------------------------------------------------------ running */
 
 static int describe_numpy(const describe_request *request, rlo_numpy_view *out) {
@@ -251,7 +266,7 @@ static int load(const describe_request *request, const char *text, rlo_numpy_vie
     return load_proto(request->proto_path, out);
   }
   if (request->numpy_type == NULL) {
-    return rlo__check(parse_operand(text, out));
+    return load_operand(text, out);
   }
   RLO__EXIT_TRY(describe_numpy(request, view));
   return rlo__check(rlo_shape_tree_make_array(&view->shape, &out->tree));
@@ -326,7 +341,7 @@ const rlo__command rlo__cmd_describe = {
         "       relayout describe [--json] --numpy TYPE --dims LIST [OPTION...]\n"
         "       relayout describe [--json] --proto FILE\n"
         "       relayout describe [--json] --hlo FILE [--top N]\n"
-        "       relayout describe [--json] FILE.safetensors | FOLDER\n"
+        "       relayout describe [--json] FILE.npy | FILE.safetensors | FOLDER\n"
         "\n"
         "Prints the canonical text of a shape, its rank and its sizes:\n"
         "elements are counted by the logical dimensions; slots are the places\n"
@@ -365,6 +380,7 @@ const rlo__command rlo__cmd_describe = {
         "\n"
         "In place of a shape, files:\n"
         "\n"
+        "  FILE.npy           the array that a file of NumPy's holds\n"
         "  --proto FILE       an XLA ShapeProto or ProgramShapeProto, in wire form\n"
         "  --save-proto FILE  writes what is described as one; padding goes into\n"
         "                     the fields of 2017, which XLA now skips\n"

@@ -73,8 +73,7 @@ static long number_behind(const char *word, const char *text) {
 static bool fails_at_groups(const rlo__device_facts *facts) {
   const long pocl = number_behind("PoCL ", facts->platform_version);
   const bool dies = number_behind("LLVM ", facts->platform_version) >= 18;
-  return pocl == 6 ? dies && !facts->is_pocl_by_cbs
-                   : pocl == 5 && (dies || facts->is_pocl_by_cbs);
+  return pocl == 6 ? dies && !facts->is_pocl_by_cbs : pocl == 5 && (dies || facts->is_pocl_by_cbs);
 }
 
 void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {

@@ -977,6 +977,13 @@ class Weights(CliCase):
         self.fails(1, "cannot open", "describe", "none.safetensors")
         self.fails(1, "'none'", "describe", "none")
 
+    def test_an_array_is_described(self):
+        self.write("a.npy", npy_bytes("<f4", (3, 5), bytes(60), fortran=True))
+        self.assertEqual(self.described("a.npy"), self.described("f32[3,5]{0,1}"))
+        self.write("a.bin", b"xy")
+        self.fails(1, "a.bin holds bare bytes", "describe", "a.bin")
+        self.fails(1, "'none.npy': position 0", "describe", "none.npy")
+
     def test_a_member_may_be_too_long_for_a_device(self):
         none = {"OCL_ICD_VENDORS": "/nonexistent"}
         self.assertNotIn("max_buffer_bytes", self.described("in.safetensors", env=none))
