@@ -93,6 +93,11 @@ class MpiConvert(cli_case.CliCase):
                 self.assertEqual(json.loads(out)["ranks"], 3)
                 self.assertEqual(self.read("one.bin"), self.read("many.bin"))
 
+    def test_without_a_verb_it_tells_the_verbs(self):
+        done = subprocess.run([MPI_COMMAND], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr), (2, b""))
+        self.assertIn(b"\n  convert  ", done.stdout)
+
     def test_failures_are_told_once_and_leave_nothing(self):
         self.write_random("in.npy", (4, 3))
         # The first one fails on rank 0 alone.

@@ -427,7 +427,11 @@ static void print_overview(void) {
 
 /* The same on all ranks. */
 static int run_verb(int argc, char **argv) {
-  const char *verb = argc < 2 ? "" : argv[1];
+  if (argc < 2) {
+    print_overview();
+    return RLO__EXIT_USAGE;
+  }
+  const char *verb = argv[1];
   if (strcmp(verb, "convert") == 0) {
     return run_convert(argc - 1, argv + 1);
   }
