@@ -71,8 +71,9 @@ static rlo_status read_header(const open_file *file, int64_t file_bytes, json_t 
   /* The host is little-endian: base/version.c. */
   RLO_TRY(rlo__file_pread(file->fd, file->path, &length, RLO__LENGTH_BYTES, 0));
   RLO_FAIL_IF(length > RLO_SAFETENSORS_MAX_HEADER_BYTES, RLO_UNSUPPORTED,
-              "%s has a header of %" PRIu64 " bytes; the format allows %d", file->path, length,
-              RLO_SAFETENSORS_MAX_HEADER_BYTES);
+              "%s is no safetensors file, or has a header of %" PRIu64
+              " bytes; the format allows %d",
+              file->path, length, RLO_SAFETENSORS_MAX_HEADER_BYTES);
   *out_begin = RLO__LENGTH_BYTES + (int64_t)length;
   RLO_FAIL_IF(*out_begin > file_bytes, RLO_DATA_LOSS,
               "%s has %" PRId64 " bytes; its header ends at byte %" PRId64, file->path, file_bytes,
