@@ -4,8 +4,8 @@
  * the case of openxla/xla#15207, which XLA replicates. The ranks of MPI share
  * the devices; each has an OpenCL device, in which its parts of the array are.
  *
- *     mpicc redistribute_mpi.c $(pkg-config --cflags --libs relayout-mpi
- * OpenCL) mpirun -n 4 ./a.out
+ *     mpicc redistribute_mpi.c $(pkg-config --cflags --libs relayout-mpi OpenCL)
+ *     mpirun -n 4 ./a.out
  */
 #include <relayout/mpi.h>
 #include <relayout/relayout.h>
