@@ -8,10 +8,10 @@
 #   run_machine.sh i386                      host suites of unit and engine
 #   run_machine.sh arm64                     the same, under qemu
 #   run_machine.sh s390x                     that the compiler refuses it
-#   run_machine.sh bookworm|trixie           ./dev demo and ./dev test, from nothing,
-#                                            by root and by a user without a home
+#   run_machine.sh bookworm|trixie|noble     ./dev demo and ./dev test, from nothing, by
+#                                            root, then by two users at once
 # All but compilers need root and a mirror of Debian (MIRROR). A system that was
-# unpacked stays in build/matrix/NAME and is used again, but for bookworm and trixie.
+# unpacked stays in build/matrix/NAME and is used again, but for those of the last line.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -94,17 +94,38 @@ by_s390x() {
   ! s390x-linux-gnu-gcc -fsyntax-only -Iinclude src/base/version.c
 }
 
-# A clean system and clean trees, as for a person who has just got both: root, who
-# builds without what is optional before it is installed, and then one who can write
-# to nothing but the tree and /tmp.
+# by_user NAME HOME VERB...: ./dev VERB in /NAME for each, by a user who can write to it and
+# to /tmp only.
+by_user() {
+  # shellcheck disable=SC2016  # the inner shell's variables
+  in_system "$WORK" HOME="$2" setpriv --reuid "$1" --regid "$1" --clear-groups \
+    sh -ec 'cd "/$1"; shift; for verb; do ./dev "$verb"; done' sh "$1" "${@:3}"
+}
+
+# A clean system and clean trees, as for a person who has just got both: first one who is
+# told what to ask root for; then root, who builds without what is optional before it is
+# installed; then at once one whose home is not there and one whose home is root's.
 by_release() {
-  new_system "$WORK" "$NAME"
-  copy_tree "$WORK/relayout"
-  copy_tree "$WORK/mine"
-  in_system "$WORK" sh -ec 'cd /relayout; ./dev demo; ./dev build; ./dev test'
-  chroot "$WORK" chown -R nobody:nogroup /mine
-  in_system "$WORK" HOME=/nonexistent setpriv --reuid nobody --regid nogroup --clear-groups \
-    sh -ec 'cd /mine; ./dev demo; ./dev test'
+  local user first
+  new_system "$WORK" "$NAME" || return
+  mkdir "$WORK/home/games"
+  for user in root daemon games; do
+    copy_tree "$WORK/$user"
+    chroot "$WORK" chown -R "$user" "/$user"
+  done
+  by_user daemon /nonexistent test >"$LOG.told" 2>&1 && return 1
+  grep "^dev: .*apt-get install .*pocl-opencl-icd" "$LOG.told" || return
+  by_user root /root demo build test || return
+  by_user daemon /nonexistent demo test >"$LOG.daemon" 2>&1 &
+  first=$!
+  by_user games /home/games demo test || {
+    wait "$first"
+    return 1
+  }
+  wait "$first" || {
+    cat "$LOG.daemon"
+    return 1
+  }
 }
 
 mkdir -p build/matrix
@@ -126,9 +147,10 @@ case $NAME in
     grep -q 'stores the low byte of a number first' "$LOG" || fail "no sentence"
     row "s390x" "refused by the compiler, with a sentence"
     ;;
-  bookworm | trixie)
+  bookworm | trixie | noble)
     by_release >"$LOG" 2>&1 || fail "$(verdict)"
-    report "Debian $(cat "$WORK/etc/debian_version"), root and a user without a home"
+    # shellcheck source=/dev/null
+    report "$(. "$WORK/etc/os-release"; printf %s "$PRETTY_NAME"), root and two users at once"
     ;;
   *)
     printf 'run_machine.sh: %s is no compiler, machine or release\n' "$NAME" >&2

@@ -6,10 +6,17 @@
 readonly MIRROR=${MIRROR:-http://deb.debian.org/debian}
 readonly JOBS=${JOBS:-2}
 
-# new_system FOLDER RELEASE: as it comes, without what is optional.
+# new_system FOLDER RELEASE: as it comes, without what is optional. All of Ubuntu's are made
+# alike; debootstrap may not know this one yet, but does know one and the mirror.
 new_system() {
+  local scripts=${DEBOOTSTRAP_DIR:-/usr/share/debootstrap}/scripts
   rm -rf "$1"
-  debootstrap --variant=minbase "$2" "$1" "$MIRROR"
+  if [[ $2 == noble ]]; then
+    debootstrap --variant=minbase --components=main,universe noble "$1" \
+      "$(sed -n 's/.*default_mirror \(.*archive.*\)/\1/p' "$scripts/gutsy")" gutsy
+  else
+    debootstrap --variant=minbase "$2" "$1" "$MIRROR"
+  fi
 }
 
 # Copy the tree as it is, without what git ignores, into the folder.
