@@ -180,22 +180,15 @@ static rlo_status parse_tiled(rlo__lexer *lexer, int64_t **devices, rlo_sharding
   return rlo_sharding_make_tiled(&tiles, out_sharding);
 }
 
-/* '[' [INT ':' INT {',' INT ':' INT}] ']' */
-static rlo_status parse_box(rlo__lexer *lexer, rlo_box *box) {
-  RLO_TRY(rlo__lexer_expect(lexer, "["));
-  while (!rlo__lexer_is_at(lexer, "]")) {
-    int32_t d = box->rank;
-    RLO_FAIL_IF(d == RLO_MAX_RANK, RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
-                lexer->token.position, RLO_MAX_RANK);
-    if (d > 0) {
-      RLO_TRY(rlo__lexer_expect(lexer, ","));
-    }
-    RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a start >= 0", &box->start[d]));
-    RLO_TRY(rlo__lexer_expect(lexer, ":"));
-    RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a limit >= 0", &box->limit[d]));
-    ++box->rank;
-  }
-  return rlo__lexer_advance(lexer);
+/* INT ':' INT */
+static rlo_status parse_range(rlo__lexer *lexer, void *payload) {
+  rlo_box *box = payload;
+  RLO_FAIL_IF(box->rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "position %zu: a rank above the limit of %d", lexer->token.position, RLO_MAX_RANK);
+  const int32_t d = box->rank++;
+  RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a start >= 0", &box->start[d]));
+  RLO_TRY(rlo__lexer_expect(lexer, ":"));
+  return rlo__lexer_read_integer(lexer, 0, "a limit >= 0", &box->limit[d]);
 }
 
 static rlo_status parse_boxes(rlo__lexer *lexer, rlo_box **boxes, rlo_sharding **out_sharding) {
@@ -207,7 +200,7 @@ static rlo_status parse_boxes(rlo__lexer *lexer, rlo_box **boxes, rlo_sharding *
                 RLO_SHARDING_MAX_DEVICES);
     RLO_TRY(rlo__array_reserve(boxes, sizeof **boxes, count + 1, &capacity));
     (*boxes)[count] = (rlo_box){0};
-    RLO_TRY(parse_box(lexer, &(*boxes)[count]));
+    RLO_TRY(rlo__lexer_read_list(lexer, "[]", parse_range, &(*boxes)[count]));
     ++count;
   } while (rlo__lexer_is_at(lexer, "["));
   RLO_TRY(parse_end(lexer));
@@ -268,7 +261,8 @@ static int32_t find_axis(const rlo__lexer *lexer, const named_form *named) {
 }
 
 /* STRING '=' INT */
-static rlo_status parse_axis(rlo__lexer *lexer, named_form *named) {
+static rlo_status parse_axis(rlo__lexer *lexer, void *payload) {
+  named_form *named = payload;
   const int32_t axis = named->mesh.rank;
   if (lexer->token.kind != RLO__TOKEN_STRING || find_axis(lexer, named) < axis) {
     return rlo__lexer_refuse(lexer, "a name in quotes that no other axis has");
@@ -282,7 +276,8 @@ static rlo_status parse_axis(rlo__lexer *lexer, named_form *named) {
 }
 
 /* '?' | STRING [':' '(' INT ')' INT] */
-static rlo_status parse_part(rlo__lexer *lexer, named_form *named) {
+static rlo_status parse_part(rlo__lexer *lexer, void *payload) {
+  named_form *named = payload;
   if (rlo__lexer_is_at(lexer, "?")) {
     return rlo__lexer_advance(lexer);
   }
@@ -320,27 +315,15 @@ static rlo_status parse_part(rlo__lexer *lexer, named_form *named) {
   return RLO_OK;
 }
 
-/* '[' item {',' item} ']' and the like: each read by `parse`. */
-static rlo_status parse_items(rlo__lexer *lexer, const char *close,
-                              rlo_status (*parse)(rlo__lexer *, named_form *), named_form *named) {
-  for (bool is_first = true; !rlo__lexer_is_at(lexer, close); is_first = false) {
-    if (!is_first) {
-      RLO_TRY(rlo__lexer_expect(lexer, ","));
-    }
-    RLO_TRY(parse(lexer, named));
-  }
-  return rlo__lexer_advance(lexer);
-}
-
 /* '{' [part {',' part}] '}' */
 static rlo_status parse_parts(rlo__lexer *lexer, named_form *named, int64_t *count) {
   *count = 1;
   named->count = count;
-  RLO_TRY(rlo__lexer_expect(lexer, "{"));
-  return parse_items(lexer, "}", parse_part, named);
+  return rlo__lexer_read_list(lexer, "{}", parse_part, named);
 }
 
-static rlo_status parse_dimension(rlo__lexer *lexer, named_form *named) {
+static rlo_status parse_dimension(rlo__lexer *lexer, void *payload) {
+  named_form *named = payload;
   rlo_sharding_tiles *tiles = &named->tiles;
   RLO_FAIL_IF(tiles->rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
               "position %zu: a rank above the limit of %d", lexer->token.position, RLO_MAX_RANK);
@@ -351,8 +334,7 @@ static rlo_status parse_dimension(rlo__lexer *lexer, named_form *named) {
 static rlo_status parse_mesh(rlo__lexer *lexer, named_form *named, int64_t **ids,
                              rlo_sharding **out_mesh) {
   rlo_sharding_tiles *mesh = &named->mesh;
-  RLO_TRY(rlo__lexer_expect(lexer, "["));
-  RLO_TRY(parse_items(lexer, "]", parse_axis, named));
+  RLO_TRY(rlo__lexer_read_list(lexer, "[]", parse_axis, named));
   RLO_TRY(rlo__lexer_expect(lexer, ","));
   mesh->iota_rank = 1;
   mesh->iota_dims[0] = count_cells(mesh->counts, mesh->rank);
@@ -370,8 +352,7 @@ static rlo_status parse_mesh(rlo__lexer *lexer, named_form *named, int64_t **ids
  * subgroup. */
 static rlo_status parse_named_tiles(rlo__lexer *lexer, named_form *named) {
   rlo_sharding_tiles *tiles = &named->tiles;
-  RLO_TRY(rlo__lexer_expect(lexer, "["));
-  RLO_TRY(parse_items(lexer, "]", parse_dimension, named));
+  RLO_TRY(rlo__lexer_read_list(lexer, "[]", parse_dimension, named));
   while (rlo__lexer_is_at(lexer, ",")) {
     RLO_TRY(rlo__lexer_advance(lexer));
     rlo_sharding_subgroup *subgroup = &tiles->subgroups[tiles->num_subgroups];

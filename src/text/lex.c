@@ -263,6 +263,26 @@ rlo_status rlo__lexer_read_integers(rlo__lexer *lexer, int64_t min, const char *
   return RLO_OK;
 }
 
+rlo_status rlo__lexer_read_list(rlo__lexer *lexer, const char *brackets,
+                                rlo__lexer_item_fn *read_item, void *payload) {
+  const char open[] = {brackets[0], '\0'};
+  const char close[] = {brackets[1], '\0'};
+  RLO_TRY(rlo__lexer_expect(lexer, open));
+  bool has_more = !rlo__lexer_is_at(lexer, close);
+  while (has_more) {
+    RLO_TRY(read_item(lexer, payload));
+    has_more = rlo__lexer_is_at(lexer, ",");
+    RLO_TRY(has_more ? rlo__lexer_advance(lexer) : RLO_OK);
+  }
+  if (!rlo__lexer_is_at(lexer, close)) {
+    char expected[16];
+    rlo__str str = rlo__str_over(expected, sizeof expected);
+    rlo__str_printf(&str, "',' or '%s'", close);
+    return rlo__lexer_refuse(lexer, expected);
+  }
+  return rlo__lexer_advance(lexer);
+}
+
 rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer, const char *expected, rlo_dtype *out_dtype) {
   const rlo__token *token = &lexer->token;
   char name[32] = "";

@@ -80,6 +80,14 @@ RLO_NODISCARD rlo_status rlo__lexer_read_integers(rlo__lexer *lexer, int64_t min
                                                   const char *what, int64_t *out_values,
                                                   int32_t *out_count);
 
+/** Reads an item of a list. */
+typedef rlo_status rlo__lexer_item_fn(rlo__lexer *lexer, void *payload);
+
+/** Reads a list: the first of two brackets, items with commas between them, if there are
+ *  any, and the second bracket. */
+RLO_NODISCARD rlo_status rlo__lexer_read_list(rlo__lexer *lexer, const char *brackets,
+                                              rlo__lexer_item_fn *read_item, void *payload);
+
 /** Reads the name of an element type, or fails with "expected <expected>". */
 RLO_NODISCARD rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer, const char *expected,
                                                rlo_dtype *out_dtype);

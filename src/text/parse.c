@@ -4,44 +4,26 @@
 #include "text/array.h"
 
 /* INT, '<=' INT or '?' */
-static rlo_status parse_dim(rlo__text_parser *p, int32_t k) {
-  rlo_shape *shape = &p->shape;
-  if (rlo__lexer_is_at(p->lexer, "?")) {
+static rlo_status parse_dim(rlo__lexer *lexer, void *payload) {
+  rlo_shape *shape = payload;
+  RLO_FAIL_IF(shape->rank == RLO_MAX_RANK, RLO_UNSUPPORTED,
+              "position %zu: a rank above the limit of %d", lexer->token.position, RLO_MAX_RANK);
+  const int32_t k = shape->rank++;
+  if (rlo__lexer_is_at(lexer, "?")) {
     shape->dims[k] = RLO_DIM_UNBOUNDED;
     shape->is_dynamic[k] = true;
-    return rlo__lexer_advance(p->lexer);
+    return rlo__lexer_advance(lexer);
   }
-  if (rlo__lexer_is_at(p->lexer, "<=")) {
+  if (rlo__lexer_is_at(lexer, "<=")) {
     shape->is_dynamic[k] = true;
-    RLO_TRY(rlo__lexer_advance(p->lexer));
+    RLO_TRY(rlo__lexer_advance(lexer));
   }
-  return rlo__lexer_read_integer(p->lexer, 0, "a dimension >= 0", &shape->dims[k]);
-}
-
-/* '[' [dim {',' dim}] ']' */
-static rlo_status parse_dims(rlo__text_parser *p) {
-  rlo__lexer *lexer = p->lexer;
-  RLO_TRY(rlo__lexer_expect(lexer, "["));
-  int32_t rank = 0;
-  while (rank == 0 ? !rlo__lexer_is_at(lexer, "]") : rlo__lexer_is_at(lexer, ",")) {
-    if (rank > 0) {
-      RLO_TRY(rlo__lexer_advance(lexer));
-    }
-    RLO_FAIL_IF(rank == RLO_MAX_RANK, RLO_UNSUPPORTED, "position %zu: a rank above the limit of %d",
-                lexer->token.position, RLO_MAX_RANK);
-    RLO_TRY(parse_dim(p, rank));
-    ++rank;
-  }
-  if (!rlo__lexer_is_at(lexer, "]")) {
-    return rlo__lexer_refuse(lexer, "',' or ']'");
-  }
-  p->shape.rank = rank;
-  return rlo__lexer_advance(lexer);
+  return rlo__lexer_read_integer(lexer, 0, "a dimension >= 0", &shape->dims[k]);
 }
 
 rlo_status rlo__text_parse_array(rlo__text_parser *p, const char *expected) {
   RLO_TRY(rlo__lexer_read_dtype(p->lexer, expected, &p->shape.dtype));
-  RLO_TRY(parse_dims(p));
+  RLO_TRY(rlo__lexer_read_list(p->lexer, "[]", parse_dim, &p->shape));
   if (rlo__lexer_is_at(p->lexer, "{")) {
     return rlo__text_parse_layout(p, false);
   }

@@ -55,33 +55,25 @@ static rlo_status parse_leaf(tree_parser *t, rlo_shape_tree **out_tree) {
  * a tree. */
 static rlo_status parse_subshape(tree_parser *t, int32_t depth, rlo_shape_tree **out_tree);
 
+/* The elements of a tuple that were read so far. */
 typedef struct elements {
+  tree_parser *parser;
+  int32_t depth;
   rlo_shape_tree **trees;
   size_t count, capacity;
 } elements;
 
-/* '(' [shape {',' shape}] ')' */
-static rlo_status parse_elements(tree_parser *t, int32_t depth, elements *list) {
-  rlo__lexer *lexer = t->array.lexer;
-  RLO_TRY(rlo__lexer_advance(lexer));
-  while (list->count > 0 || !rlo__lexer_is_at(lexer, ")")) {
-    RLO_TRY(rlo__array_reserve(&list->trees, sizeof(rlo_shape_tree *), list->count + 1,
-                               &list->capacity));
-    RLO_TRY(parse_subshape(t, depth + 1, &list->trees[list->count++]));
-    if (!rlo__lexer_is_at(lexer, ",")) {
-      break;
-    }
-    RLO_TRY(rlo__lexer_advance(lexer));
-  }
-  if (!rlo__lexer_is_at(lexer, ")")) {
-    return rlo__lexer_refuse(lexer, "',' or ')'");
-  }
-  return rlo__lexer_advance(lexer);
+static rlo_status parse_element(rlo__lexer *lexer, void *payload) {
+  elements *list = payload;
+  (void)lexer;
+  RLO_TRY(
+      rlo__array_reserve(&list->trees, sizeof(rlo_shape_tree *), list->count + 1, &list->capacity));
+  return parse_subshape(list->parser, list->depth, &list->trees[list->count++]);
 }
 
 static rlo_status parse_tuple(tree_parser *t, int32_t depth, rlo_shape_tree **out_tree) {
-  elements list = {.count = 0};
-  rlo_status status = parse_elements(t, depth, &list);
+  elements list = {.parser = t, .depth = depth + 1};
+  rlo_status status = rlo__lexer_read_list(t->array.lexer, "()", parse_element, &list);
   if (status == RLO_OK) {
     status = rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)list.trees,
                                        (int64_t)list.count, out_tree);
@@ -167,32 +159,21 @@ static rlo_status parse_name(rlo__lexer *lexer, char **out_name) {
   return rlo__lexer_advance(lexer);
 }
 
-/* '(' [name ':' shape {',' name ':' shape}] ')' */
-static rlo_status parse_parameters(rlo__lexer *lexer, parts *list) {
-  RLO_TRY(rlo__lexer_expect(lexer, "("));
-  while (list->count > 0 || !rlo__lexer_is_at(lexer, ")")) {
-    RLO_TRY(rlo__array_reserve(&list->trees, sizeof(rlo_shape_tree *), list->count + 1,
-                               &list->tree_capacity));
-    RLO_TRY(
-        rlo__array_reserve(&list->names, sizeof(char *), list->count + 1, &list->name_capacity));
-    /* Counted before it is read: what a failure leaves is freed with it. */
-    size_t at = list->count++;
-    RLO_TRY(parse_name(lexer, &list->names[at]));
-    RLO_TRY(rlo__lexer_expect(lexer, ":"));
-    RLO_TRY(parse_tree(lexer, &list->trees[at]));
-    if (!rlo__lexer_is_at(lexer, ",")) {
-      break;
-    }
-    RLO_TRY(rlo__lexer_advance(lexer));
-  }
-  if (!rlo__lexer_is_at(lexer, ")")) {
-    return rlo__lexer_refuse(lexer, "',' or ')'");
-  }
-  return rlo__lexer_advance(lexer);
+/* name ':' shape */
+static rlo_status parse_parameter(rlo__lexer *lexer, void *payload) {
+  parts *list = payload;
+  RLO_TRY(rlo__array_reserve(&list->trees, sizeof(rlo_shape_tree *), list->count + 1,
+                             &list->tree_capacity));
+  RLO_TRY(rlo__array_reserve(&list->names, sizeof(char *), list->count + 1, &list->name_capacity));
+  /* Counted before it is read: what a failure leaves is freed with it. */
+  size_t at = list->count++;
+  RLO_TRY(parse_name(lexer, &list->names[at]));
+  RLO_TRY(rlo__lexer_expect(lexer, ":"));
+  return parse_tree(lexer, &list->trees[at]);
 }
 
 static rlo_status parse_program(rlo__lexer *lexer, parts *list, rlo_program_shape **out_program) {
-  RLO_TRY(parse_parameters(lexer, list));
+  RLO_TRY(rlo__lexer_read_list(lexer, "()", parse_parameter, list));
   RLO_TRY(rlo__lexer_expect(lexer, "->"));
   RLO_TRY(parse_tree(lexer, &list->result));
   RLO_TRY(rlo__lexer_expect_end(lexer));

@@ -170,7 +170,7 @@ static const struct {
      RLO_UNSUPPORTED, "position 62: more than 4 subgroups"},
     {"{boxes=[0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,"
      "0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1]}",
-     RLO_UNSUPPORTED, "position 135: a rank above the limit of 32"},
+     RLO_UNSUPPORTED, "position 136: a rank above the limit of 32"},
     {"{mesh[a=2], [{}]}", RLO_PARSE, "position 6: expected a name in quotes"},
     {"{mesh['a'=2,'a'=2], [{}]}", RLO_PARSE,
      "position 12: expected a name in quotes that no other"},
