@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "engine/copy/copy_op.h"
 #include "engine/registry/registry.h"
@@ -171,31 +170,12 @@ static rlo_status add_element(const rlo__copy_call *call, const rlo_shape *dst,
   return rlo__problem_list_add(problems, last, -1, problem);
 }
 
-static rlo_status lower(const rlo__copy_call *call, const rlo_shape *dst,
-                        rlo_problem_list **out_problems) {
-  rlo_problem *problem = rlo__alloc(sizeof *problem);
-  rlo_problem_list *problems = rlo__alloc(sizeof *problems);
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (problem != NULL && problems != NULL) {
-    status = rlo__element_info_of(call->op->step.op) != NULL
-                 ? add_element(call, dst, problem, problems)
-                 : add_scale(call, dst, problem, problems);
-  }
-  rlo__free(problem);
-  if (status != RLO_OK) {
-    rlo_problem_list_release(problems);
-    return status;
-  }
-  *out_problems = problems;
-  return RLO_OK;
-}
-
 /* -------------------------------------------------------------------- table */
 
 /* For the rows of element-wise operations. */
 #define ELEMENT(op_name, num_inputs, ...)                                   \
   .name = (op_name), RLO__COPY_INPUTS(num_inputs, num_inputs, __VA_ARGS__), \
-  .flags = RLO__COPY_STANDS_ALONE, .infer = infer_same, .lower = lower
+  .flags = RLO__COPY_STANDS_ALONE, .infer = infer_same, .list = add_element
 
 const rlo__copy_op rlo__compute_ops[] = {
     {
@@ -225,7 +205,7 @@ const rlo__copy_op rlo__compute_ops[] = {
         RLO__COPY_SPECS({"factor", RLO__ATTRIBUTE_NUMBER, true}),
         .flags = RLO__COPY_STANDS_ALONE,
         .infer = infer_scale,
-        .lower = lower,
+        .list = add_scale,
     },
     {ELEMENT("Multiply", 2, "a", "b"), .step = {RLO_ELEMENT_MULTIPLY, {0.0}}},
     {ELEMENT("Less", 2, "a", "b"), .step = {RLO_ELEMENT_COMPARE, {1.0, 0.0}}},

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "engine/registry/registry.h"
 #include "engine/tensor/attributes.h"
+#include "ops/chain.h"
 
 /* Names the operation in the message of a failure. */
 static rlo_status name_op(rlo_status status, const rlo__copy_op *op) {
@@ -65,13 +66,30 @@ rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
   return RLO_OK;
 }
 
+static rlo_status make_list(const rlo__copy_call *call, const rlo_shape *dst,
+                            rlo_problem_list **out_problems) {
+  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  rlo_problem_list *problems = rlo__alloc(sizeof *problems);
+  const rlo_status status = problem == NULL || problems == NULL
+                                ? RLO_OUT_OF_MEMORY
+                                : call->op->list(call, dst, problem, problems);
+  rlo__free(problem);
+  if (status != RLO_OK) {
+    rlo_problem_list_release(problems);
+    return status;
+  }
+  *out_problems = problems;
+  return RLO_OK;
+}
+
 rlo_status rlo__copy_op_lower(const rlo__copy_call *call, int32_t output, const rlo_shape *dst,
                               rlo_problem_list **out_problems, rlo_segment_sum **out_sum) {
   const rlo__copy_op *op = call->op;
   if (op->append == NULL) {
-    return name_op(op->lower != NULL ? op->lower(call, dst, out_problems)
-                   : out_sum != NULL ? op->sum(call, dst, out_sum)
-                                     : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems"),
+    return name_op(op->list != NULL    ? make_list(call, dst, out_problems)
+                   : op->lower != NULL ? op->lower(call, dst, out_problems)
+                   : out_sum != NULL   ? op->sum(call, dst, out_sum)
+                                       : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems"),
                    op);
   }
   rlo_chain *chain = NULL;

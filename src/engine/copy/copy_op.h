@@ -60,7 +60,7 @@ enum {
  * A built-in kernel that copies data, perhaps computing on the way. Most append
  * themselves to a chain; the shapes of their results, their problems and their
  * fusion with others follow from that, for every backend. The others have
- * `infer`, and `lower` or `sum`.
+ * `infer`, and `lower`, `list` or `sum`.
  */
 typedef struct rlo__copy_op {
   const char *name;
@@ -77,6 +77,9 @@ typedef struct rlo__copy_op {
   rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
   rlo_status (*lower)(const rlo__copy_call *call, const rlo_shape *dst,
                       rlo_problem_list **out_problems);
+  /** Adds the problems to a list; has room for one of them. */
+  rlo_status (*list)(const rlo__copy_call *call, const rlo_shape *dst, rlo_problem *problem,
+                     rlo_problem_list *problems);
   rlo_status (*sum)(const rlo__copy_call *call, const rlo_shape *dst, rlo_segment_sum **out_sum);
   /** The step of an element-wise operation. With two inputs the cells first hold
    *  input 0 or, if `is_turned`, input 1. */

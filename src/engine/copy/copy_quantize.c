@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relayout/quantize.h"
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
@@ -73,21 +72,6 @@ static rlo_status fill_list(const rlo__copy_call *call, const rlo_shape *dst, rl
   return rlo__problem_list_add(problems, 0, call->num_inputs == 2 ? 1 : -1, problem);
 }
 
-static rlo_status lower(const rlo__copy_call *call, const rlo_shape *dst,
-                        rlo_problem_list **out_problems) {
-  rlo_problem *problem = rlo__alloc(sizeof *problem);
-  rlo_problem_list *problems = rlo__alloc(sizeof *problems);
-  rlo_status status = problem == NULL || problems == NULL ? RLO_OUT_OF_MEMORY
-                                                          : fill_list(call, dst, problem, problems);
-  rlo__free(problem);
-  if (status != RLO_OK) {
-    rlo_problem_list_release(problems);
-    return status;
-  }
-  *out_problems = problems;
-  return RLO_OK;
-}
-
 /* -------------------------------------------------------------------- table */
 
 #define QUANTIZATION(op_name, is_typed, step_op)                                 \
@@ -95,7 +79,7 @@ static rlo_status lower(const rlo__copy_call *call, const rlo_shape *dst,
   RLO__COPY_SPECS({"dtype", RLO_ATTRIBUTE_STRING, (is_typed)},                   \
                   {"scale", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false},       \
                   {"zero_point", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false}), \
-  .flags = RLO__COPY_STANDS_ALONE, .infer = infer_typed, .lower = lower,         \
+  .flags = RLO__COPY_STANDS_ALONE, .infer = infer_typed, .list = fill_list,      \
   .step = {(step_op), {0.0}}
 
 const rlo__copy_op rlo__quantize_ops[] = {
