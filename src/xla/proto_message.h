@@ -23,61 +23,69 @@
  * listed is kept as an unknown one.
  */
 
+// clang-format off
+
 /* Dimensions: most major first; INT64_MIN, documented as -1, combines. */
-#define RLO__TILE_FIELDS(one, many, m) many(m, 1, INT64, int64_t, dimensions, NULL)
+#define RLO__TILE_FIELDS(one, many, m)         \
+  many(m, 1, INT64, int64_t, dimensions, NULL)
 
 /* Dimension 0 is the most major physical one. */
-#define RLO__SPLIT_FIELDS(one, many, m) \
-  one(m, 1, INT64, int64_t, dimension, NULL) many(m, 2, INT64, int64_t, split_indices, NULL)
+#define RLO__SPLIT_FIELDS(one, many, m)           \
+  one(m, 1, INT64, int64_t, dimension, NULL)      \
+  many(m, 2, INT64, int64_t, split_indices, NULL)
 
 /* XLA had padded_dimensions and padding_value (RLO_FILL_..) to November 2018,
  * format (0 none, 1 dense, 2 sparse) to 2018. A dim_level_type other than 0 is
  * sparse; element_size_in_bits 0 is that of the element type, and an alignment
  * of 0 means 1. */
-#define RLO__LAYOUT_FIELDS(one, many, m)                                                           \
-  many(m, 1, INT64, int64_t, minor_to_major, NULL) many(                                           \
-      m, 2, INT64, int64_t, padded_dimensions,                                                     \
-      NULL) one(m, 3, INT32, int32_t, padding_value, NULL) one(m, 4, INT32, int32_t, format, NULL) \
-      one(m, 5, INT64, int64_t, max_sparse_elements, NULL) many(                                   \
-          m, 6, MESSAGE, rlo__tile_message *, tiles,                                               \
-          &rlo__proto_tile) one(m, 7, INT64, int64_t, element_size_in_bits,                        \
-                                NULL) one(m, 8, INT64, int64_t, memory_space,                      \
-                                          NULL) many(m, 9, INT32, int32_t, dim_level_types, NULL)  \
-          one(m, 10, MESSAGE, struct rlo__shape_message *, physical_shape, &rlo__proto_shape) one( \
-              m, 11, INT32, int32_t, index_primitive_type,                                         \
-              NULL) one(m, 12, INT32, int32_t, pointer_primitive_type, NULL)                       \
-              many(m, 13, BOOL, bool, dim_unique, NULL) many(m, 14, BOOL, bool, dim_ordered, NULL) \
-                  one(m, 15, INT64, int64_t, dynamic_shape_metadata_prefix_bytes, NULL)            \
-                      one(m, 16, INT64, int64_t, tail_padding_alignment_in_elements, NULL) many(   \
-                          m, 17, MESSAGE, rlo__split_message *, split_configs, &rlo__proto_split)
+#define RLO__LAYOUT_FIELDS(one, many, m)                                              \
+  many(m, 1, INT64, int64_t, minor_to_major, NULL)                                    \
+  many(m, 2, INT64, int64_t, padded_dimensions, NULL)                                 \
+  one(m, 3, INT32, int32_t, padding_value, NULL)                                      \
+  one(m, 4, INT32, int32_t, format, NULL)                                             \
+  one(m, 5, INT64, int64_t, max_sparse_elements, NULL)                                \
+  many(m, 6, MESSAGE, rlo__tile_message *, tiles, &rlo__proto_tile)                   \
+  one(m, 7, INT64, int64_t, element_size_in_bits, NULL)                               \
+  one(m, 8, INT64, int64_t, memory_space, NULL)                                       \
+  many(m, 9, INT32, int32_t, dim_level_types, NULL)                                   \
+  one(m, 10, MESSAGE, struct rlo__shape_message *, physical_shape, &rlo__proto_shape) \
+  one(m, 11, INT32, int32_t, index_primitive_type, NULL)                              \
+  one(m, 12, INT32, int32_t, pointer_primitive_type, NULL)                            \
+  many(m, 13, BOOL, bool, dim_unique, NULL)                                           \
+  many(m, 14, BOOL, bool, dim_ordered, NULL)                                          \
+  one(m, 15, INT64, int64_t, dynamic_shape_metadata_prefix_bytes, NULL)               \
+  one(m, 16, INT64, int64_t, tail_padding_alignment_in_elements, NULL)                \
+  many(m, 17, MESSAGE, rlo__split_message *, split_configs, &rlo__proto_split)
 
 /* No is_dynamic_dimension: all are static. */
-#define RLO__SHAPE_FIELDS(one, many, m)                                                      \
-  one(m, 2, INT32, int32_t, element_type, NULL) many(m, 3, INT64, int64_t, dimensions, NULL) \
-      many(m, 4, MESSAGE, struct rlo__shape_message *, tuple_shapes, &rlo__proto_shape)      \
-          one(m, 5, MESSAGE, rlo__layout_message *, layout, &rlo__proto_layout)              \
-              many(m, 6, BOOL, bool, is_dynamic_dimension, NULL)
+#define RLO__SHAPE_FIELDS(one, many, m)                                             \
+  one(m, 2, INT32, int32_t, element_type, NULL)                                     \
+  many(m, 3, INT64, int64_t, dimensions, NULL)                                      \
+  many(m, 4, MESSAGE, struct rlo__shape_message *, tuple_shapes, &rlo__proto_shape) \
+  one(m, 5, MESSAGE, rlo__layout_message *, layout, &rlo__proto_layout)             \
+  many(m, 6, BOOL, bool, is_dynamic_dimension, NULL)
 
 #define RLO__PROGRAM_FIELDS(one, many, m)                                  \
   many(m, 1, MESSAGE, rlo__shape_message *, parameters, &rlo__proto_shape) \
-      one(m, 2, MESSAGE, rlo__shape_message *, result, &rlo__proto_shape)  \
-          many(m, 3, STRING, char *, parameter_names, NULL)
+  one(m, 2, MESSAGE, rlo__shape_message *, result, &rlo__proto_shape)      \
+  many(m, 3, STRING, char *, parameter_names, NULL)
 
 /* The grid: the dimensions of the array, then those of the subgroups; its
  * devices row-major, none where there is an iota. Last_tile_dims are types of
  * OpSharding, one for each subgroup; REPLICATED alone is the same as
  * replicate_on_last_tile_dim. Of named_sharding only the presence is read. */
-#define RLO__SHARDING_FIELDS(one, many, m)                                                       \
-  one(m, 1, INT32, int32_t, type, NULL)                                                          \
-      many(m, 3, INT64, int64_t, tile_assignment_dimensions, NULL)                               \
-          many(m, 4, INT64, int64_t, tile_assignment_devices, NULL)                              \
-              many(m, 5, MESSAGE, struct rlo__sharding_message *, tuple_shardings,               \
-                   &rlo__proto_sharding) one(m, 6, BOOL, bool, replicate_on_last_tile_dim, NULL) \
-                  many(m, 8, INT32, int32_t, last_tile_dims, NULL)                               \
-                      many(m, 9, INT64, int64_t, iota_reshape_dims, NULL)                        \
-                          many(m, 10, INT32, int32_t, iota_transpose_perm, NULL)                 \
-                              one(m, 14, MESSAGE, rlo__proto_message *, named_sharding,          \
-                                  &rlo__proto_named)
+#define RLO__SHARDING_FIELDS(one, many, m)                                                   \
+  one(m, 1, INT32, int32_t, type, NULL)                                                      \
+  many(m, 3, INT64, int64_t, tile_assignment_dimensions, NULL)                               \
+  many(m, 4, INT64, int64_t, tile_assignment_devices, NULL)                                  \
+  many(m, 5, MESSAGE, struct rlo__sharding_message *, tuple_shardings, &rlo__proto_sharding) \
+  one(m, 6, BOOL, bool, replicate_on_last_tile_dim, NULL)                                    \
+  many(m, 8, INT32, int32_t, last_tile_dims, NULL)                                           \
+  many(m, 9, INT64, int64_t, iota_reshape_dims, NULL)                                        \
+  many(m, 10, INT32, int32_t, iota_transpose_perm, NULL)                                     \
+  one(m, 14, MESSAGE, rlo__proto_message *, named_sharding, &rlo__proto_named)
+
+// clang-format on
 
 #define RLO__PROTO_ONE(m, number, type, c_type, name, kind) c_type name;
 #define RLO__PROTO_MANY(m, number, type, c_type, name, kind) \
