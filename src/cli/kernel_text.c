@@ -562,17 +562,13 @@ static rlo_status append_needed(rlo__str *out, const char *text) {
 rlo_status rlo__kernel_text_append(rlo__str *out, const char *source, const char *options) {
   rlo__str resolved = rlo__str_growing();
   preprocessor p = {.out = &resolved};
-  rlo_status status = append_constants(&p, options);
-  if (status == RLO_OK) {
-    status = resolve(&p, (span){source, source + strlen(source)});
-  }
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(append_constants(&p, options));
+  RLO_TRY_GOTO(resolve(&p, (span){source, source + strlen(source)}));
+  RLO_TRY_GOTO(rlo__str_status(&resolved));
+  RLO_TRY_GOTO(append_needed(out, rlo__str_text(&resolved)));
+fail:
   rlo__free(p.macros.macros);
-  if (status == RLO_OK) {
-    status = rlo__str_status(&resolved);
-  }
-  if (status == RLO_OK) {
-    status = append_needed(out, rlo__str_text(&resolved));
-  }
   rlo__str_deinit(&resolved);
   return status;
 }

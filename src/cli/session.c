@@ -8,6 +8,7 @@
 #include "relayout/service.h"
 
 #include "base/checked.h"
+#include "base/status.h"
 #include "message.h"
 #include "subprocess.h"
 
@@ -58,31 +59,21 @@ int rlo__session_init(const rlo__device_ref *device_ref, rlo__session *out_sessi
   return RLO__EXIT_OK;
 }
 
-static rlo_status move(rlo_service *service, const rlo_problem *problem, rlo_storage *src,
-                       rlo_storage *dst) {
-  rlo_job *job = NULL;
-  rlo_status status = rlo_service_submit(service, problem, src, dst, NULL, &job);
-  status = status == RLO_OK ? rlo_job_wait(job, -1, NULL) : status;
-  status = status == RLO_OK ? rlo_job_result(job) : status;
-  rlo_job_release(job);
-  return status;
-}
-
 int rlo__session_move(const rlo__session *session, const rlo_problem *problem, void *src,
                       void *dst) {
   rlo_service *service = NULL;
   rlo_storage *from = NULL;
   rlo_storage *to = NULL;
-  rlo_status status = rlo_service_create(&session->context, 1, NULL, &service);
-  if (status == RLO_OK) {
-    status = rlo_storage_from_memory(src, rlo__max(1, problem->src_bytes), &from);
-  }
-  if (status == RLO_OK) {
-    status = rlo_storage_from_memory(dst, rlo__max(1, problem->dst_bytes), &to);
-  }
-  if (status == RLO_OK) {
-    status = move(service, problem, from, to);
-  }
+  rlo_job *job = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo_service_create(&session->context, 1, NULL, &service));
+  RLO_TRY_GOTO(rlo_storage_from_memory(src, rlo__max(1, problem->src_bytes), &from));
+  RLO_TRY_GOTO(rlo_storage_from_memory(dst, rlo__max(1, problem->dst_bytes), &to));
+  RLO_TRY_GOTO(rlo_service_submit(service, problem, from, to, NULL, &job));
+  RLO_TRY_GOTO(rlo_job_wait(job, -1, NULL));
+  RLO_TRY_GOTO(rlo_job_result(job));
+fail:
+  rlo_job_release(job);
   rlo_storage_release(to);
   rlo_storage_release(from);
   rlo_service_release(service);

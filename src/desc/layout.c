@@ -10,8 +10,7 @@
 #include "relayout/shape.h"
 
 static rlo_layout make_layout(int32_t rank, bool is_row_major) {
-  rlo_layout layout;
-  memset(&layout, 0, sizeof layout);
+  rlo_layout layout = {0};
   const int32_t count = (int32_t)rlo__min(rank, RLO_MAX_RANK);
   for (int32_t i = 0; i < count; ++i) {
     layout.minor_to_major[i] = is_row_major ? count - 1 - i : i;

@@ -51,8 +51,7 @@ static rlo_status add_summed(const rlo__index_rule *rule, rlo_problem *problem, 
 
 static rlo_status apply_rule(const rlo__index_rule *rule, rlo_problem *problem,
                              const rlo_form *result, rlo_form *out, rlo__guard_list *guards) {
-  rlo_form value;
-  memset(&value, 0, sizeof value);
+  rlo_form value = {0};
   value.base = rule->base;
   if (rule->from >= 0) {
     RLO_TRY(add(&value, rule->coef, &result[rule->from]));
@@ -90,8 +89,7 @@ typedef struct reshape_group {
 
 static rlo_status reshape_one(const rlo__index_step *step, const reshape_group *group,
                               rlo_problem *problem, const rlo_form *result, rlo_form *out) {
-  rlo_form number;
-  memset(&number, 0, sizeof number);
+  rlo_form number = {0};
   int64_t stride = 1;
   for (int32_t k = group->result_end - 1; k >= group->result_first; --k) {
     RLO_TRY(add(&number, stride, &result[k]));

@@ -212,8 +212,7 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem, const int64_t *
 rlo_status rlo__problem_fix_quotient(rlo_problem *problem, int32_t term, int64_t value) {
   const int64_t divisor = problem->terms[term].divisor;
   rlo_form form = problem->terms[term].form;
-  rlo_form constant;
-  memset(&constant, 0, sizeof constant);
+  rlo_form constant = {0};
   constant.base = value;
   if (!rlo__mul_add(form.base, -divisor, value, &form.base)) {
     return rlo__fail_overflow("a quotient");

@@ -80,8 +80,7 @@ static rlo_status pack_steps(packing *p) {
     bool is_run = d == p->lattice->num_dims;
     int64_t stride = is_run ? 1 : p->lattice->strides[d] * 8;
     packed = is_run ? 1 : packed / p->lattice->extents[d];
-    rlo_form digit;
-    memset(&digit, 0, sizeof digit);
+    rlo_form digit = {0};
     for (int32_t a = 0; a < problem->num_axes; ++a) {
       digit.axis[a] = rest[a] / stride;
       rest[a] %= stride;

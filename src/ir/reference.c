@@ -255,8 +255,7 @@ static rlo_status run_canonical(const rlo_problem *problem, const uint8_t *src,
   fesetenv(FE_DFL_ENV);
   rlo_status status = rlo_problem_canonicalize(canonical, 0, NULL, NULL);
   if (status == RLO_OK && !rlo_problem_is_empty(canonical)) {
-    point p;
-    memset(&p, 0, sizeof p);
+    point p = {0};
     p.problem = canonical;
     p.indices = indices;
     status = run_combining(&p, src, dst);
@@ -297,8 +296,7 @@ rlo_status rlo_problem_run_host_indexed(const rlo_problem *problem, const void *
   if (problem->update == RLO_UPDATE_COMBINE) {
     return run_canonical(problem, src, indices, dst);
   }
-  point p;
-  memset(&p, 0, sizeof p);
+  point p = {0};
   p.problem = problem;
   p.indices = indices;
   return run_storing(&p, src, dst);

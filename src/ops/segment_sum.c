@@ -159,8 +159,7 @@ static rlo_status load_order(lowering *l, const rlo_form *position, int64_t limi
 
 /** segment = batch index, row-major, * segments of one batch + id. */
 static rlo_status index_segment(lowering *l) {
-  rlo_form batch;
-  memset(&batch, 0, sizeof batch);
+  rlo_form batch = {0};
   int64_t stride = 1;
   for (int32_t k = l->batch_dims - 1; k >= 0; --k) {
     RLO_TRY(add(&batch, stride, &l->dst_index[k]));
@@ -208,8 +207,7 @@ static rlo_status find_source(lowering *l) {
   rlo_form rest = l->row;
   for (int32_t k = row_dims - 1; k >= 0; --k) {
     int64_t size = l->ids->dims[l->batch_dims + k];
-    rlo_form high;
-    memset(&high, 0, sizeof high);
+    rlo_form high = {0};
     if (k > 0) {
       RLO_TRY(rlo__lower_quotient(&l->problem, &rest, size, &high));
       RLO_TRY(add(&rest, -size, &high));

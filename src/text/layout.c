@@ -231,8 +231,7 @@ static rlo_status parse_split(rlo__text_parser *p) {
   rlo__lexer *lexer = p->lexer;
   size_t position = lexer->token.position;
   int64_t dimension = 0;
-  rlo_split_config split;
-  memset(&split, 0, sizeof split);
+  rlo_split_config split = {0};
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   if (lexer->token.value >= RLO_MAX_RANK) {
     return rlo__lexer_refuse(lexer, expected);

@@ -132,8 +132,7 @@ static rlo_status decompose(const rlo_shape *src, const rlo_shape *dst, uint32_t
 rlo_status rlo_bitcast_decompose(const rlo_shape *src, const rlo_shape *dst, uint32_t flags,
                                  rlo_bitcast_decomposition *out_decomposition) {
   RLO_REQUIRE(src, dst, out_decomposition);
-  rlo_bitcast_decomposition d;
-  memset(&d, 0, sizeof d);
+  rlo_bitcast_decomposition d = {0};
   rlo_shape_extent src_extent;
   rlo_shape_extent dst_extent;
   RLO_TRY(rlo_shape_measure(src, &src_extent));

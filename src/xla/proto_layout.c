@@ -13,8 +13,7 @@
 
 static rlo_status read_tile(const void *from, void *out) {
   const rlo__tile_message *message = from;
-  rlo_layout layout;
-  memset(&layout, 0, sizeof layout);
+  rlo_layout layout = {0};
   RLO_TRY(rlo__layout_add_wire_tile(&layout, message->dimensions, message->n_dimensions));
   *(rlo_tile *)out = layout.tiles[0];
   return RLO_OK;

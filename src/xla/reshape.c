@@ -156,8 +156,7 @@ rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from, int32_t fro
     from_kept[pairs[p].from] = true;
     to_kept[pairs[p].to] = true;
   }
-  rlo_reshape_ones ones;
-  memset(&ones, 0, sizeof ones);
+  rlo_reshape_ones ones = {0};
   ones.is_only_ones = list_ones(from, from_rank, from_kept, ones.deleted, &ones.num_deleted) &&
                       list_ones(to, to_rank, to_kept, ones.inserted, &ones.num_inserted);
   if (!ones.is_only_ones) {
@@ -206,8 +205,7 @@ rlo_status rlo_transpose_normalize(const rlo_shape *shape, const int32_t *permut
   RLO_TRY(rlo_permutation_normalize(permutation, shape->rank, from));
   RLO_FAIL_IF(!rlo_layout_is_row_major(&shape->layout, shape->rank), RLO_UNSUPPORTED,
               "only a transpose of a row-major array without padding and tiles has a normal form");
-  rlo_normalized_transpose result;
-  memset(&result, 0, sizeof result);
+  rlo_normalized_transpose result = {0};
   if (extent.elements > 0) {
     normalize(shape, from, &result);
   }

@@ -98,8 +98,7 @@ static bool search_box(search *s) {
  * elements. RLO_UNSUPPORTED after too many parts. */
 static rlo_status find_last_slot(const rlo_address_map *address, const int64_t *dims,
                                  int64_t *out_slot) {
-  search s;
-  memset(&s, 0, sizeof s);
+  search s = {0};
   s.address = address;
   s.best = -1;
   s.parts_left = (int32_t)rlo__thresholds.shape_search_parts;

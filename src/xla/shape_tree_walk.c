@@ -138,8 +138,7 @@ static rlo_status measure_leaf(const rlo_subshape *leaf, void *payload) {
 
 rlo_status rlo_shape_tree_measure(const rlo_shape_tree *tree, rlo_shape_tree_extent *out_extent) {
   RLO_REQUIRE(tree, out_extent);
-  rlo_shape_tree_extent total;
-  memset(&total, 0, sizeof total);
+  rlo_shape_tree_extent total = {0};
   RLO_TRY(rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, measure_leaf, &total));
   *out_extent = total;
   return RLO_OK;

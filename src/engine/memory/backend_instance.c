@@ -59,8 +59,7 @@ void rlo__usage_reset_peaks(rlo__usage *usage) {
 /* Copies the methods that this library knows from a table that may be of
  * another version of the header; NULL has none. */
 static rlo_backend_methods read_methods(const rlo_backend_methods *given) {
-  rlo_backend_methods known;
-  memset(&known, 0, sizeof known);
+  rlo_backend_methods known = {0};
   if (given != NULL) {
     memcpy(&known, given, rlo__min_size(given->struct_size, sizeof known));
   }
