@@ -216,9 +216,7 @@ static int save_proto(const char *path, const contents *c) {
   how.has_padding_fields = true;
   size_t bytes = 0;
   void *memory = rlo__alloc(RLO_PROTO_MAX_BYTES);
-  if (memory == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(memory);
   const rlo_status status =
       c->tree != NULL
           ? rlo_proto_format_tree(c->tree, &how, memory, RLO_PROTO_MAX_BYTES, &bytes)

@@ -115,9 +115,7 @@ static int print_parts(const sharded *s, int64_t first, int64_t end, int64_t num
   rlo__report r;
   const int width = box_width(&s->shape);
   char *text = sharding_text(s->sharding);
-  if (text == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(text);
   rlo__report_begin(&r, is_json, 0);
   rlo__report_line(&r, "", "%s sharding=%s on %" PRId64 " devices", rlo__shape_text(&s->shape),
                    text, num_devices);

@@ -94,9 +94,7 @@ static int print_diagram(const rlo__diagram *diagram, bool has_color) {
   const int32_t height = diagram->num_items == 0 ? 0 : diagram->height;
   canvas c = {.width = diagram->width, .height = height};
   c.cells = rlo__alloc_array((size_t)c.width, (size_t)height * sizeof(*c.cells));
-  if (c.cells == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(c.cells);
   for (size_t i = 0; i < diagram->num_items; ++i) {
     const rlo__diagram_item *item = &diagram->items[i];
     if (item->kind == RLO__DIAGRAM_BOX) {

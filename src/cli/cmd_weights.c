@@ -100,9 +100,7 @@ static int open_inputs(weights *w, rlo__hash *hash) {
                                                     w->request.num_inputs, &w->list)));
   const int32_t count = rlo_safetensors_num_files(w->list);
   w->files = rlo__alloc_array((size_t)count + 1, sizeof(*w->files));
-  if (w->files == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(w->files);
   for (; w->num_files < count; ++w->num_files) {
     rlo__input_file *file = &w->files[w->num_files];
     RLO__EXIT_TRY(rlo__input_file_open(rlo_safetensors_file_path(w->list, w->num_files), 0, file));
@@ -197,9 +195,7 @@ static int check_folder(const weights *w) {
 static int add_outputs(weights *w) {
   const int32_t count = rlo_safetensors_plan_num_files(w->plan);
   w->outputs = rlo__alloc_array((size_t)count, sizeof(*w->outputs));
-  if (w->outputs == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(w->outputs);
   RLO__EXIT_TRY(w->request.is_file ? RLO__EXIT_OK : check_folder(w));
   for (int32_t f = 0; f < count; ++f) {
     RLO__EXIT_TRY(add_output(w, f));

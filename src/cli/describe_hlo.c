@@ -281,9 +281,7 @@ static int add_module(report *p, const module *m, const totals *t) {
   rlo__report *r = &p->report;
   int64_t count = 0;
   const array_kind **sorted = sort_kinds(m, &count);
-  if (sorted == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(sorted);
   rlo__report_open(r, NULL, '{');
   if (p->num_modules > 0) {
     rlo__report_line(r, "", "%s", "");
@@ -346,9 +344,7 @@ static int begin_module(void *payload, const char *name, const rlo_shape_tree *p
   *m = (module){.name = rlo__alloc_string(name), .has_entry = parameters != NULL};
   rlo__table_init(&m->kinds, offsetof(named, node));
   rlo__table_init(&m->computations, offsetof(named, node));
-  if (m->name == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(m->name);
   if (m->has_entry) {
     RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&m->parameters, parameters)));
     RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&m->result, result)));
@@ -364,9 +360,7 @@ static int begin_computation(void *payload, const char *name) {
   }
   computation *c = find_name(&m->computations, name, sizeof(*c));
   m->computation = c;
-  if (c == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(c);
   ++c->times_begun;
   return RLO__EXIT_OK;
 }
@@ -379,9 +373,7 @@ static int add_instruction(void *payload, const rlo__hlo_instruction *instructio
   if (instruction->fused_computation != NULL) {
     computation *fused =
         find_name(&m->computations, instruction->fused_computation, sizeof(*fused));
-    if (fused == NULL) {
-      return rlo__fail_last();
-    }
+    RLO__EXIT_TRY_MEMORY(fused);
     fused->is_fused = true;
   }
   return instruction->shape == NULL ? RLO__EXIT_OK

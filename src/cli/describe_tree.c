@@ -225,9 +225,7 @@ int rlo__describe_program(const rlo_program_shape *program, bool is_json) {
   RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program))));
   const size_t bytes = rlo_program_shape_format(program, NULL, 0) + 1;
   char *text = rlo__alloc(bytes);
-  if (text == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(text);
   rlo_program_shape_format(program, text, bytes);
   rlo__report_begin(&l.report, is_json, 15);
   RLO__REPORT(&l.report, RLO__STRING("program", "program", text));

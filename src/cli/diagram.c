@@ -505,9 +505,7 @@ int rlo__diagram_draw(const rlo_shape *shape, const rlo__diagram_options *option
                       rlo__diagram *out_diagram) {
   *out_diagram = (rlo__diagram){0};
   drawing *d = rlo__alloc(sizeof(*d));
-  if (d == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(d);
   d->shape = shape;
   d->has_letters = options->has_letters;
   d->diagram = out_diagram;

@@ -56,6 +56,14 @@ int rlo__check(rlo_status status);
     }                                   \
   } while (0)
 
+/** Fails as rlo__fail_last from the current function if an allocation gave NULL. */
+#define RLO__EXIT_TRY_MEMORY(pointer) \
+  do {                                \
+    if ((pointer) == NULL) {          \
+      return rlo__fail_last();        \
+    }                                 \
+  } while (0)
+
 /** A check: fails as rlo__fail from the current function if a condition holds. */
 #define RLO__EXIT_IF(condition, ...) \
   do {                               \

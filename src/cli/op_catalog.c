@@ -275,9 +275,7 @@ static int convert_number(uint32_t types, const char *text, rlo_attribute *out) 
                "attribute '%s': %s does not fit 64 bits; write a float with a point or an exponent",
                name, text);
   int64_t *words = rlo__alloc_array(2, sizeof(*words));
-  if (words == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(words);
   words[0] = (int64_t)large;
   *out = rlo_attribute_i64s(name, words, 2);
   return RLO__EXIT_OK;
@@ -294,9 +292,7 @@ static int convert_text(uint32_t types, const json_t *value, rlo_attribute *out)
     return convert_number(types, text, out);
   }
   rlo_shape *shape = rlo__alloc(sizeof(*shape));
-  if (shape == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(shape);
   *out = rlo_attribute_shape(name, shape);
   return rlo_shape_parse(text, json_string_length(value), shape) == RLO_OK
              ? RLO__EXIT_OK
@@ -360,9 +356,7 @@ static int convert_all(const rlo_kernel_config *kernel, rlo__op_attributes *attr
   const size_t count = json_object_size(attributes->root);
   attributes->items = rlo__alloc_array(count + 1, sizeof(*attributes->items));
   attributes->list.items = attributes->items;
-  if (attributes->items == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(attributes->items);
   const char *name = NULL;
   json_t *value = NULL;
   json_object_foreach(attributes->root, name, value) {

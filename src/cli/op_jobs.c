@@ -78,9 +78,7 @@ static int take_pad_value(rlo__op *op) {
   rlo__op_attributes *attributes = &op->attributes;
   const size_t bytes = 2 * sizeof(int64_t);
   uint8_t *bits = rlo__alloc((size_t)source->bytes + bytes);
-  if (bits == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(bits);
   attributes->items[attributes->list.count++] =
       rlo_attribute_i64s("value_bits", (const int64_t *)(void *)bits, 2);
   op->num_operands = 1;

@@ -70,9 +70,7 @@ static int open_devices(run *r) {
   }
   RLO__EXIT_TRY(rlo__stream_count_devices(choice, &count));
   r->contexts = rlo__alloc_array((size_t)count, sizeof(*r->contexts));
-  if (r->contexts == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(r->contexts);
   for (int32_t n = 0; n < count; ++n) {
     const rlo__device_ref other = {.index = choice->is_all ? n : -1};
     rlo__session session;
@@ -160,9 +158,7 @@ static int estimate_jobs(run *r) {
     return RLO__EXIT_OK;
   }
   r->estimates = rlo__alloc_array((size_t)s->num_jobs + 1, sizeof(*r->estimates));
-  if (r->estimates == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(r->estimates);
   RLO__EXIT_TRY(rlo__stream_estimate(s, r->service, r->estimates, &all));
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     s->outputs[s->jobs[n].output].scratch_bytes = r->estimates[n].scratch_bytes;

@@ -309,9 +309,7 @@ static int move(run *r) {
   RLO__EXIT_TRY(choose_device(&options));
   rlo__stream_job *jobs =
       rlo__alloc_array((size_t)rlo_problem_list_count(r->problems), sizeof(*jobs));
-  if (jobs == NULL) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY_MEMORY(jobs);
   const int code = run_jobs(r, jobs, &options);
   rlo__free(jobs);
   return code == RLO__EXIT_OK ? rlo__input_file_check_unchanged(&r->conversion.source.file) : code;
