@@ -12,7 +12,7 @@
 
 /** The order of the bytes of a number. */
 typedef enum rlo__byte_order {
-  /** That of the file's header; this machine's, little, where there is none. */
+  /** The order that the file's header names; without a header little, this machine's. */
   RLO__BYTE_ORDER_DEFAULT = 0,
   RLO__BYTE_ORDER_LITTLE = 1,
   RLO__BYTE_ORDER_BIG = 2

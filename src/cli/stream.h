@@ -109,7 +109,7 @@ typedef struct rlo__stream_output {
   int64_t bytes;
   /** Its numbers have their first byte last, says the header. */
   bool is_swapped;
-  /** Its bytes go nowhere, without a path: its stream has a digest. */
+  /** It has no path, and its bytes are dropped: only its digest is wanted. */
   bool is_dropped;
   /** It is a part of this output of another stream; NULL: it is a file. */
   struct rlo__stream_output *whole;
@@ -117,7 +117,7 @@ typedef struct rlo__stream_output {
   /** The rest is rlo__stream_do's, and begins with zeros: where it is while it
    * is made. */
   rlo__output_file part;
-  /** Where the array begins in the part; of one with a whole, set by its maker. */
+  /** The place of the array in the part; the maker of an output with a whole sets it. */
   int64_t offset_bytes;
   /** The open journal of an output that is made in steps, and how many steps of the
    *  stream need not be done again for it. */

@@ -143,7 +143,7 @@ static void append_bar(rlo__str *line, double fraction, int width) {
   rlo__str_printf(line, "[%.*s>%*s] ", done, full, inner - 1 - done, "");
 }
 
-/* As much of a name as has room, escaped, and two blanks. */
+/* Appends as much of a name as has room, escaped, and two blanks. */
 static void append_name(rlo__str *line, const char *name, size_t room) {
   char step[RLO__SENTENCE_STEP_BYTES];
   while (*name != '\0') {

@@ -5,7 +5,7 @@
 #include "base/sentence.h"
 #include "relayout/dtype.h"
 
-/** Which bit patterns of a float format are not finite values. */
+/** The bit patterns of a float format that are no finite values. */
 typedef enum rlo__float_specials {
   /** The type is no float. */
   RLO__FLOAT_NONE = 0,

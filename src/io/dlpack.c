@@ -29,7 +29,7 @@ typedef struct rlo__dl_tensor {
   uint8_t type_bits;
   uint16_t type_lanes;
   int64_t *shape;
-  /** In elements; NULL: row-major (allowed before 1.2). */
+  /** Counted in elements; NULL: row-major (allowed before 1.2). */
   int64_t *strides;
   uint64_t byte_offset;
 } rlo__dl_tensor;

@@ -22,7 +22,7 @@ typedef struct rlo__lattice {
   int32_t num_dims;
   /** Above 1. */
   int64_t extents[RLO_MAX_AXES];
-  /** In bytes, falling. Each is at least as wide as what the later ones and the
+  /** In bytes, in falling order. Each is at least as wide as what the later ones and the
    *  run span, the last wider than the run. */
   int64_t strides[RLO_MAX_AXES];
   /** Length of the innermost contiguous run; 0 for no byte. */

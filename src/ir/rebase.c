@@ -19,7 +19,7 @@ typedef struct packing {
   rlo__problem_side side;
   const rlo__lattice *lattice;
   int64_t unit_bits;
-  /** For rlo__problem_narrow(). */
+  /** Memory for rlo__problem_narrow(). */
   rlo_problem *scratch;
   /** The position from the lattice's base of the point that is first in every
    *  dim, and in the run. */

@@ -11,7 +11,7 @@
  */
 RLO_NODISCARD rlo_status rlo__device_list(rlo_device_entry **out_entries, int32_t *out_count);
 
-/** Which kernels suit a device. Recognized by names, as there is no query. */
+/** The kind of kernels that suit a device, recognized by names, since there is no query. */
 typedef enum rlo__device_kind {
   RLO__KIND_POCL_CPU,
   RLO__KIND_INTEL_CPU,

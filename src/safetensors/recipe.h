@@ -33,8 +33,9 @@ typedef struct rlo__rule {
   /** Borrowed from the JSON: of which its results are the part of a device; NULL: of none. */
   const char *sharding;
   int64_t device;
-  /** It joins members by number; and those of so many texts. */
+  /** It joins members by number. */
   bool is_collecting;
+  /** It joins the members of so many texts. */
   int32_t num_joined;
   /** How many results a member is split into. */
   int32_t num_parts;

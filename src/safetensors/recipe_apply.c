@@ -40,7 +40,7 @@ enum { MADE = -1 };
 
 /* ------------------------------------------------------------------- names */
 
-/* What the stars of a pattern stand for in a name. */
+/* The texts that the stars of a pattern stand for in a name. */
 typedef struct matched {
   const char *begin[RLO_RECIPE_MAX_MARKS];
   size_t length[RLO_RECIPE_MAX_MARKS];

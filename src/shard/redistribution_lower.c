@@ -19,7 +19,7 @@ static rlo_status find_part(const rlo_sharding *sharding, const rlo_shape *shape
   return rlo_sharding_get_shard_shape(sharding, shape, device, &out->shape);
 }
 
-/* Where a box lies in a part that holds it. */
+/* Finds where a box lies in a part that holds it. */
 static rlo_status locate(const part *p, const rlo_box *box, int64_t device,
                          int64_t begin[RLO_MAX_RANK], int64_t end[RLO_MAX_RANK]) {
   for (int32_t d = 0; d < p->box.rank; ++d) {

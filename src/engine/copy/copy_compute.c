@@ -172,7 +172,7 @@ static rlo_status add_element(const rlo__copy_call *call, const rlo_shape *dst,
 
 /* -------------------------------------------------------------------- table */
 
-/* For the rows of element-wise operations. */
+/* The fields that rows of element-wise operations share. */
 #define ELEMENT(op_name, num_inputs, ...)                                   \
   .name = (op_name), RLO__COPY_INPUTS(num_inputs, num_inputs, __VA_ARGS__), \
   .flags = RLO__COPY_STANDS_ALONE, .infer = infer_same, .list = add_element

@@ -87,7 +87,7 @@ typedef struct rlo__copy_op {
   bool is_turned;
 } rlo__copy_op;
 
-/** For the rows of operations. */
+/** The attributes of a row. */
 #define RLO__COPY_SPECS(...)                                      \
   .kernel.attributes = (const rlo_attribute_spec[]){__VA_ARGS__}, \
   .kernel.num_attributes =                                        \

@@ -161,7 +161,7 @@ static rlo_status add_up(slot *s, rlo_tensor **out_sum) {
 /* The call of a gradient with room for the dys, the dxs and what is wanted. */
 typedef struct step {
   rlo_gradient_call call;
-  /** Those of the call. */
+  /** The gradients that `call` gets, which are writable here. */
   rlo_tensor **dys;
   bool *wants;
 } step;

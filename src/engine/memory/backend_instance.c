@@ -270,7 +270,7 @@ rlo_status rlo__allocation_read(rlo__allocation *allocation, void *out_data, int
 
 rlo_status rlo__allocation_copy(rlo__allocation *from, rlo__backend_instance *instance,
                                 rlo__allocation **out_allocation) {
-  /* By way of host memory: that of either, or a bounce buffer. */
+  /* The bytes pass through host memory: that of either instance, or a bounce buffer. */
   void *data = NULL;
   void *bounce = NULL;
   rlo_status status = RLO_OK;

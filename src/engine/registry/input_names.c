@@ -160,8 +160,8 @@ rlo_status rlo__input_names_place(const rlo_kernel_config *config, const char *c
     RLO_TRY(place_one(config, names, i, &num_last, &out_places[i]));
     end = out_places[i] >= end ? out_places[i] + 1 : end;
   }
-  /* Those that are there have distinct places: if they are as many as there are
-   * places before the end, none is missing. */
+  /* The inputs have distinct places: if they are as many as there are places before the
+   * end, none is missing. */
   for (int32_t k = 0; count < end && k < config->num_input_names; ++k) {
     if (rlo__input_names_find(names, count, config->input_names[k]) < 0) {
       return fail_input(config, config->input_names[k], "is missing");

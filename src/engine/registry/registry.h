@@ -48,7 +48,7 @@ typedef union rlo__config {
 typedef struct rlo__slot {
   /** The next one of the same name. */
   struct rlo__slot *next;
-  /** That of the kernel. */
+  /** The name of the kernel. */
   struct rlo__name *name;
   /** The registry's text; NULL: a gradient. */
   const char *backend_name;
@@ -104,9 +104,9 @@ typedef struct rlo__registry {
   rlo__rwlock lock;
   /** rlo__name. */
   rlo__table names;
-  /** By descending priority. */
+  /** Sorted by descending priority. */
   rlo__name *backends;
-  /** That of one of them; NULL until a backend is chosen. */
+  /** The instance of one of them; NULL until a backend is chosen. */
   rlo__backend_instance *active;
   /** The usage of all backends. */
   rlo__usage usage;

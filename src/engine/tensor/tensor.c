@@ -28,15 +28,14 @@ rlo_status rlo__tensors_check(rlo_tensor *const *tensors, int32_t count, const r
 
 /* ----------------------------------------------------------------- creating */
 
-/* Where the bytes of a new tensor come from. */
+/* The source of the bytes of a new tensor. */
 typedef struct source {
   /** A tensor whose bytes they are; NULL: another source. */
   rlo_tensor *viewed;
   /** They are the caller's, on a built-in backend; NULL: they are copied to the
    *  active one. */
   const char *backend_name;
-  /** In host memory; or in a buffer. Bytes to copy are zeros if this is NULL.
-   */
+  /** The bytes in host memory, or the buffer that has them. NULL: the tensor gets zeros. */
   const void *data;
   cl_mem buffer;
   int64_t offset_bytes;

@@ -60,7 +60,7 @@ struct rlo_tensor {
   rlo__allocation *replicas;
   /** NULL once the bytes are there. */
   rlo__pending *pending;
-  /** Of a tensor that is released, whose engine is NULL: the one before it. */
+  /** A tensor that is released, whose engine is NULL, has the one before it here. */
   rlo_tensor *next_released;
 };
 
@@ -87,8 +87,8 @@ rlo_tensor *rlo__tensor_hold(rlo_tensor *tensor);
  *  a scope; NULL is legal. */
 void rlo__tensor_drop(rlo_tensor *tensor);
 
-/** What is wrong with a tensor as one of an engine, "released already"; NULL if
- *  nothing is. A tensor that was released within a call of the library can be
+/** Returns what is wrong with a tensor as one of an engine, such as "released already";
+ *  NULL if nothing is. A tensor that was released within a call of the library can be
  *  asked until that call ends, for a function of a user's may return it. */
 const char *rlo__tensor_fault(const rlo_tensor *tensor, const rlo_engine *engine);
 
