@@ -62,7 +62,8 @@ typedef struct rlo__piece_plan {
   int64_t read_run_bytes, write_run_bytes;
   /** Bytes of the footprints, summed over all boxes on the gathered side and
    *  over all pieces on the other. At most that, where more than some hundred
-   *  of them differ by guards or quotients. */
+   *  of them differ by guards or quotients, where one begins within a granule that it
+   *  reads, where guards skip all points of one that would write granules, and in memory. */
   int64_t bytes_read, bytes_written;
   /** Sides that are tiles: the destination of the first of two plans, the
    * source of the second. */

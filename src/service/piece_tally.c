@@ -167,15 +167,16 @@ static rlo__lattice widest(const tallier *t, const rlo__lattice *lattice, int64_
   return (rlo__lattice){.run_bytes = rlo__min(most, t->grid->storage_bytes[t->side])};
 }
 
-/* Tells if the last piece of the kind ends within the storage, of which all but single
- * runs are filled alike. */
-static bool ends_inside(const tallier *t, const rlo__lattice *lattice) {
+/* By how many bytes the granules of the last piece of the kind would reach beyond the storage.
+ * False beyond 64 bits. */
+static bool find_cut(const tallier *t, const rlo__lattice *lattice, int64_t *out_bytes) {
   const rlo__lattice hull = rlo__lattice_hull(lattice);
   int64_t low;
   int64_t high;
-  return lattice->num_dims == 0 ||
-         (find_shifts(t, &low, &high) &&
-          hull.base_byte + hull.run_bytes + high <= t->grid->storage_bytes[t->side]);
+  const bool is_known = find_shifts(t, &low, &high);
+  const int64_t end = is_known ? hull.base_byte + hull.run_bytes + high : 0;
+  *out_bytes = rlo__max(end - t->grid->storage_bytes[t->side], 0);
+  return is_known;
 }
 
 /* Adds `count` pieces with footprints like that of [begins, ends). */
@@ -188,21 +189,24 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   } else {
     RLO_TRY(pack_kind(t, &lattice, &is_hull));
   }
-  if (t->is_filled) {
-    RLO_TRY(rlo__grid_fill(&t->part, t->granule_bytes, t->grid->storage_bytes[t->side], &lattice));
-  }
   const int64_t end_bytes = count == 1 ? t->grid->storage_bytes[t->side] : INT64_MAX;
+  int64_t cut_bytes = 0;
+  bool is_inside = true;
+  if (t->is_filled) {
+    RLO_TRY(rlo__grid_fill(&t->part, t->granule_bytes, end_bytes, &lattice));
+    /* All but single runs are filled alike. */
+    is_inside = find_cut(t, &lattice, &cut_bytes) && (cut_bytes == 0 || lattice.num_dims == 0);
+  }
   const bool is_granular =
-      t->granule_bytes == 1 ||
-      (!is_bound && t->is_stepped && (!t->is_filled || ends_inside(t, &lattice)) &&
-       rlo__lattice_is_granular(&lattice, t->granule_bytes, end_bytes));
+      t->granule_bytes == 1 || (!is_bound && t->is_stepped && is_inside &&
+                                rlo__lattice_is_granular(&lattice, t->granule_bytes, end_bytes));
   if (!is_granular && t->side == RLO__SIDE_SOURCE) {
     lattice = widest(t, &lattice, end_bytes);
   }
   tally->is_granular = tally->is_granular && (is_granular || t->side == RLO__SIDE_SOURCE);
   tally->has_hulls = tally->has_hulls || is_hull;
   const int64_t bytes = rlo__lattice_bytes(&lattice);
-  int64_t sum = rlo__mul_capped(bytes, count);
+  int64_t sum = rlo__mul_capped(bytes, count) - cut_bytes;
   tally->max_bytes = rlo__max(tally->max_bytes, bytes);
   tally->sum_bytes = rlo__add_capped(tally->sum_bytes, sum);
   if (sum > t->most_bytes) {

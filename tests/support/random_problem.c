@@ -389,3 +389,11 @@ bool test_random_problem_of(test_random *random, test_problem_kind kind, test_pr
 bool test_random_problem(test_random *random, test_problem_kind kind, test_problem *out) {
   return test_random_problem_of(random, kind, TEST_PROBLEM_SMALL, out);
 }
+
+bool test_problem_skips(const rlo_problem *problem) {
+  bool skips = false;
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    skips = skips || problem->guards[g].kind == RLO_GUARD_SKIP;
+  }
+  return skips;
+}

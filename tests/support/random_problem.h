@@ -71,4 +71,7 @@ int64_t test_walk_value(const test_walk *walk, const rlo_form *form);
 /** True if each guard of this kind holds at the point. */
 bool test_walk_holds(const test_walk *walk, rlo_guard_kind kind);
 
+/** True if a guard may skip points. */
+bool test_problem_skips(const rlo_problem *problem);
+
 #endif

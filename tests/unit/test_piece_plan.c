@@ -240,8 +240,10 @@ RLO_TABLE_TEST(test_piece_plan__hulls_of_granules, hulls) {
   }
 }
 
-/* What is written is whole granules of 16 bytes, within the storage. */
+/* What is written is whole granules of 16 bytes, within the storage, and no more of them than
+ * planned. */
 static void expect_granules_written(void) {
+  int64_t bytes = 0;
   for (int64_t b = 0; b < plan.num_boxes; ++b) {
     expect_ok(rlo__piece_plan_box(&plan, b, &box));
     for (int64_t p = 0; p < rlo__piece_plan_num_pieces(&plan, b); ++p) {
@@ -253,8 +255,10 @@ static void expect_granules_written(void) {
       const rlo__lattice hull = rlo__lattice_hull(&moved);
       ck_assert(rlo__lattice_is_granular(&moved, 16, file.bytes));
       ck_assert_int_le(hull.base_byte + hull.run_bytes, file.bytes);
+      bytes += plan.gathered == RLO__SIDE_SOURCE || p == 0 ? rlo__lattice_bytes(&moved) : 0;
     }
   }
+  ck_assert_int_ge(plan.bytes_written, bytes);
 }
 
 /* A part of one row of an axis moves the granules that the plan counts, also where the
@@ -269,9 +273,12 @@ RLO_TEST(test_piece_plan__granules_of_which_a_guard_leaves_some) {
   file.granule_bytes = 16;
   file.bytes = plain.bytes = 7680;
   budget.host_bytes = KIB;
-  expect_ok(rlo__piece_plan_make(&whole, &plain, &file, &budget, &plan));
-  ck_assert_int_gt(plan.num_boxes, 1);
-  expect_granules_written();
+  /* Less than 5: some parts write nothing. */
+  for (; whole.guards[0].limit >= 4; whole.guards[0].limit -= 2) {
+    expect_ok(rlo__piece_plan_make(&whole, &plain, &file, &budget, &plan));
+    ck_assert_int_gt(plan.num_boxes, 1);
+    expect_granules_written();
+  }
 }
 
 /* What the pieces of boxes of chunks are and read is what is planned. */
@@ -348,6 +355,25 @@ RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
   expect_ok(make());
   ck_assert_int_gt(plan.num_pieces, 1);
   ck_assert_int_eq(plan.bytes_written, 104);
+}
+
+/* Parts of equal extents, of which the end of the storage cuts the granule of one. */
+RLO_TEST(test_piece_plan__a_granule_of_equal_parts_ends_with_the_storage) {
+  for (int64_t step = -2; step <= 2; step += 4) {
+    test_plan_make(32, 1, (int64_t[]){6}, (int64_t[]){1}, (int64_t[]){step}, &whole);
+    whole.dst.base = step < 0 ? 10 : 0;
+    whole.src_bytes = 24;
+    whole.dst_bytes = 44;
+    rlo_storage_traits plain = file;
+    plain.bytes = 24;
+    rlo_storage_traits granular = file;
+    granular.granule_bytes = 8;
+    granular.bytes = 44;
+    budget.host_bytes = 24;
+    expect_ok(rlo__piece_plan_make(&whole, &plain, &granular, &budget, &plan));
+    ck_assert_int_eq(plan.num_pieces, 6);
+    ck_assert_int_eq(plan.bytes_written, 44);
+  }
 }
 
 RLO_TEST(test_piece_plan__granules_with_gaps_end_with_the_storage) {

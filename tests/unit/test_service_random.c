@@ -46,6 +46,22 @@ RLO_TEST(test_service_random__one_after_the_other) {
   ck_assert_int_gt(counts.cut_additions, 0);
 }
 
+/* Jobs that failed once: plans of more bytes than are moved. */
+static const struct {
+  uint64_t seed;
+  int number, cut;
+} jobs_of_old[] = {{109, 497, 0}, {313, 90, 1}, {2089, 442, 0}};
+
+RLO_TABLE_TEST(test_service_random__again, jobs_of_old) {
+  static test_job job;
+  test_job_counts counts = {0};
+  rlo_service *service = transpose_service_open(3);
+  ck_assert(test_job_init(&job, jobs_of_old[_i].seed, jobs_of_old[_i].number, jobs_of_old[_i].cut));
+  test_job_run(&job, service, &counts);
+  ck_assert_int_eq(counts.jobs, 1);
+  transpose_service_close(service);
+}
+
 RLO_TEST(test_service_random__at_once) {
   uint64_t seed = test_random_begin("test_service_random").state;
   static test_job jobs[AT_ONCE];
