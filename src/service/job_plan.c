@@ -218,10 +218,6 @@ static void take_two(const rlo__piece_plan plans[2], rlo__job_plan *out) {
   }
 }
 
-static int64_t bytes_moved(const rlo__piece_plan *plan) {
-  return rlo__add_capped(plan->bytes_read, plan->bytes_written);
-}
-
 /* Plans two passes: through the destination, else an intermediate where the source has
  * chunks, of more than a unit. */
 static rlo_status plan_two(const rlo_problem *problem, const rlo__job_setting *setting,
@@ -254,7 +250,6 @@ static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setti
                                       budget->scratch_bytes == 0 || dst->is_forward))) {
     return rlo__piece_plan_make(problem, src, dst, budget, one);
   }
-  const int64_t good[2] = {src->good_read_bytes, dst->good_write_bytes};
   rlo__piece_plan *two = rlo__alloc_array(2, sizeof *two);
   if (two == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -263,12 +258,11 @@ static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setti
   rlo_status status = plan_two(problem, setting, budget, two, &is_between);
   bool is_better = status == RLO_OK;
   if (wanted == 0) {
+    const int64_t good[2] = {is_between ? 0 : src->good_read_bytes,
+                             is_between ? 0 : dst->good_write_bytes};
     status = rlo__piece_plan_make(problem, src, dst, budget, one);
-    const bool is_less =
-        is_between ? rlo__add_capped(bytes_moved(&two[0]), bytes_moved(&two[1])) < bytes_moved(one)
-                   : rlo__piece_plan_cost(&two[0], good) + rlo__piece_plan_cost(&two[1], good) <
-                         rlo__piece_plan_cost(one, good);
-    is_better = is_better && (status != RLO_OK || is_less);
+    is_better = is_better && (status != RLO_OK ||
+                              rlo__piece_plans_cost(two, good) < rlo__piece_plan_cost(one, good));
   }
   if (is_better) {
     take_two(two, out);

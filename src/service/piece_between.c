@@ -30,15 +30,13 @@ typedef enum depth { CHUNKS_OF_DESTINATION, CHUNKS_OF_SOURCE, IN_CUT_CHUNK, IN_C
 typedef struct between {
   int64_t granule_bytes[2];
   /** The problems of both passes. The second begins as the canonical one of the job. */
-  rlo_problem first, second, narrowed;
+  rlo_problem first, second;
   /** Depth and step in the destination of each axis of the first. */
   depth depths[RLO_MAX_AXES];
   int64_t steps[RLO_MAX_AXES];
   /** The axis of the first that is an axis of the second, or the number of the values of
    *  a term, whose remainder is the next axis; -1: none. */
   int32_t of_axis[RLO_MAX_AXES], of_term[RLO_MAX_TERMS];
-  /** A guard was dropped: the first pass may read more. */
-  bool is_loose;
   /** The least value of a term. */
   int64_t begins[RLO_MAX_TERMS];
   rlo__piece_plan trial[2];
@@ -156,32 +154,35 @@ static bool add_quotient(between *b, int32_t number) {
          rlo__mul_add(first->src.base, -step, term->form.base, &first->src.base);
 }
 
-/* Tells if a guard bounds the form of a quotient, which has its guard. */
-static bool is_of_quotient(const rlo_problem *problem, const rlo_guard *guard) {
-  bool is_found = false;
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    is_found = is_found || memcmp(guard->form.axis, problem->terms[t].form.axis,
-                                  sizeof *guard->form.axis * (size_t)problem->num_axes) == 0;
-  }
-  return is_found;
-}
-
-/* Keeps the guards that do not depend on other axes: what these exclude is moved, too. */
-static void keep_guards(between *b) {
-  b->is_loose = false;
-  for (int32_t g = 0; g < b->second.num_guards; ++g) {
-    const rlo_guard *guard = &b->second.guards[g];
-    rlo_guard *kept = &b->first.guards[b->first.num_guards];
-    bool is_kept = !rlo__form_has_terms(&b->second, &guard->form);
-    *kept = (rlo_guard){.kind = RLO_GUARD_SKIP, .limit = guard->limit};
-    kept->form.base = guard->form.base;
+/* Keeps a guard: of the axes of a quotient it has a multiple of the quotient's form. False if it
+ * ties axes that the first pass lacks to others; alone they do not move the source. */
+static bool keep_guard(between *b, const rlo_guard *guard) {
+  rlo_form rest = guard->form;
+  rlo_guard *kept = &b->first.guards[b->first.num_guards];
+  bool fits = true;
+  bool is_missed = false;
+  bool is_used = false;
+  *kept = (rlo_guard){.kind = RLO_GUARD_SKIP, .limit = guard->limit};
+  for (int32_t t = 0; t < b->second.num_terms; ++t) {
+    const rlo_term *term = &b->second.terms[t];
+    int64_t *along = &kept->form.axis[b->of_term[t]];
+    int64_t factor = 0;
     for (int32_t a = 0; a < b->second.num_axes; ++a) {
-      is_kept = is_kept && (guard->form.axis[a] == 0 || b->of_axis[a] >= 0);
-      kept->form.axis[rlo__max(b->of_axis[a], 0)] += is_kept ? guard->form.axis[a] : 0;
+      factor = term->form.axis[a] == 0 ? factor : rest.axis[a] / term->form.axis[a];
     }
-    b->first.num_guards += is_kept;
-    b->is_loose = b->is_loose || !(is_kept || is_of_quotient(&b->second, guard));
+    along[1] = factor;
+    fits = fits && rlo__form_add(&rest, -factor, &term->form) &&
+           rlo__mul_add(rest.term[t], factor, term->divisor, along) &&
+           rlo__mul_add(kept->form.base, *along, b->begins[t], &kept->form.base);
+    is_used = is_used || along[0] != 0 || along[1] != 0;
   }
+  for (int32_t a = 0; a < b->second.num_axes; ++a) {
+    is_missed = is_missed || (rest.axis[a] != 0 && b->of_axis[a] < 0);
+    is_used = is_used || (rest.axis[a] != 0 && b->of_axis[a] >= 0);
+    kept->form.axis[rlo__max(b->of_axis[a], 0)] += b->of_axis[a] < 0 ? 0 : rest.axis[a];
+  }
+  b->first.num_guards += !is_missed;
+  return fits && !(is_missed && is_used) && rlo__add(kept->form.base, rest.base, &kept->form.base);
 }
 
 /* Makes the first pass but for its destination. */
@@ -194,23 +195,10 @@ static bool make_first(between *b) {
   for (int32_t t = 0; t < b->second.num_terms && is_made; ++t) {
     is_made = add_quotient(b, t);
   }
-  keep_guards(b);
+  for (int32_t g = 0; g < b->second.num_guards && is_made; ++g) {
+    is_made = keep_guard(b, &b->second.guards[g]);
+  }
   return is_made;
-}
-
-/* Tells if the first pass reads within its memory, as a guard that was dropped may have seen
- * to. */
-static rlo_status check_reads(between *b, bool *out_is_inside) {
-  const rlo_problem *first = &b->first;
-  rlo_problem *read = &b->narrowed;
-  bool is_exact;
-  int64_t min;
-  int64_t max;
-  RLO_TRY(rlo__problem_narrow(first, SRC, &first->src, read, &is_exact));
-  *out_is_inside =
-      rlo_problem_is_empty(read) || (rlo__form_range(read, &read->dst, &min, &max) && min >= 0 &&
-                                     max < first->src_bytes / (first->unit_bits / 8));
-  return RLO_OK;
 }
 
 /* ------------------------------------------------------------ intermediate */
@@ -280,8 +268,7 @@ static rlo_status plan(between *b, const rlo_storage_traits *src, const rlo_stor
   rlo_problem *second = &b->second;
   RLO_TRY(check_use(second, src, dst, mid, budget));
   const int64_t begin = rlo__ceil_div(offset, second->unit_bits / 8);
-  bool is_possible = make_first(b) && lay_out(b, begin) && move_source(b);
-  RLO_TRY(is_possible && b->is_loose ? check_reads(b, &is_possible) : RLO_OK);
+  const bool is_possible = make_first(b) && lay_out(b, begin) && move_source(b);
   if (!is_possible) {
     return RLO_FAIL(RLO_UNSUPPORTED, "the source's elements are not in chunks of a grid");
   }
@@ -298,6 +285,14 @@ static rlo_status plan(between *b, const rlo_storage_traits *src, const rlo_stor
   }
   out[0].shift_bytes = bytes;
   return rlo__piece_plan_make(second, mid, dst, budget, &out[1]);
+}
+
+/* Tells if two passes read less of the source, which is decoded, or else move less in all. */
+static bool moves_less(const rlo__piece_plan plans[2], const rlo__piece_plan than[2]) {
+  static const int64_t any[2] = {0, 0};
+  const int64_t more = plans[0].bytes_read - than[0].bytes_read;
+  return more < 0 ||
+         (more == 0 && rlo__piece_plans_cost(plans, any) < rlo__piece_plans_cost(than, any));
 }
 
 rlo_status rlo__piece_plan_make_between(const rlo_problem *problem, const rlo_storage_traits *src,
@@ -321,15 +316,14 @@ rlo_status rlo__piece_plan_make_between(const rlo_problem *problem, const rlo_st
   const int32_t bits = (int32_t)rlo__max(8, problem->unit_bits);
   rlo_status status = rlo_problem_canonicalize(&b->second, bits, NULL, NULL);
   status = status == RLO_OK ? plan(b, src, dst, mid, offset, &of_host, out) : status;
-  const bool reads_again = status == RLO_OK && out[0].bytes_read > src->bytes;
-  if (reads_again || status == RLO_UNSUPPORTED || status == RLO_OUT_OF_RANGE) {
+  if (status != RLO_OUT_OF_MEMORY) {
     memset(&b->first, 0, sizeof b->first);
     b->second = *problem;
     const rlo_status of_lowered = plan(b, src, dst, mid, offset, &of_host, b->trial);
-    if (of_lowered == RLO_OK && (!reads_again || b->trial[0].bytes_read < out[0].bytes_read)) {
+    if (status != RLO_OK || (of_lowered == RLO_OK && moves_less(b->trial, out))) {
       memcpy(out, b->trial, sizeof b->trial);
+      status = of_lowered;
     }
-    status = reads_again ? RLO_OK : of_lowered;
   }
   rlo__free(b);
   return status;

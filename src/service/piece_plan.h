@@ -136,6 +136,12 @@ static inline double rlo__piece_plan_cost(const rlo__piece_plan *plan,
          (double)plan->bytes_written * rlo__run_cost(plan->write_run_bytes, good_bytes[1]);
 }
 
+/** The same of two passes. */
+static inline double rlo__piece_plans_cost(const rlo__piece_plan plans[2],
+                                           const int64_t good_bytes[2]) {
+  return rlo__piece_plan_cost(&plans[0], good_bytes) + rlo__piece_plan_cost(&plans[1], good_bytes);
+}
+
 /**
  * Cuts a problem into boxes and pieces. A side of either is packed by the
  * lattice of rlo__problem_packing(), which is what the plan counts; a piece of
