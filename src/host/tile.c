@@ -6,6 +6,9 @@
 #include "base/checked.h"
 #include "base/threshold.h"
 
+/* Compilers drop calls of functions that do no more than to prefetch. */
+#define INLINE inline __attribute__((always_inline))
+
 enum {
   LINE = RLO__HOST_LINE_BYTES,
   /** Rows of grains that the prefetch runs ahead. */
@@ -29,8 +32,8 @@ static int64_t to_line(const uint8_t *p) {
  */
 
 /** Grains of `bytes`, a constant. */
-static inline __attribute__((always_inline)) void move_units(const rlo__host_tile *t, uint8_t *dst,
-                                                             const int64_t *columns, size_t bytes) {
+static INLINE void move_units(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
+                              size_t bytes) {
   const int64_t *rows = t->rows;
   const int64_t src_step = t->nest->src_step;
   const int64_t dst_step = t->nest->dst_step;
@@ -55,8 +58,7 @@ static inline __attribute__((always_inline)) void move_units(const rlo__host_til
 
 /** Copies pieces of a constant size, of which the last may overlap the one
  *  before it. */
-static inline __attribute__((always_inline)) void copy_pieces(uint8_t *dst, const uint8_t *src,
-                                                              int64_t bytes, int64_t piece) {
+static INLINE void copy_pieces(uint8_t *dst, const uint8_t *src, int64_t bytes, int64_t piece) {
   for (int64_t end = piece; end < bytes; end += piece) {
     memcpy(dst + end - piece, src + end - piece, (size_t)piece);
   }
@@ -77,7 +79,7 @@ static inline void copy_grain(uint8_t *dst, const uint8_t *src, int64_t bytes) {
 }
 
 /** Prefetches the row that is some rows ahead. */
-static void prefetch_ahead(const rlo__host_tile *t, int64_t j) {
+static INLINE void prefetch_ahead(const rlo__host_tile *t, int64_t j) {
   if (j + ROWS_AHEAD >= t->nj) {
     return;
   }
