@@ -18,7 +18,8 @@
 /**
  * The rows: X(name, from, to, value), where `value` is made of `x`. A number goes to
  * a float of 8 or 16 bits through an f32 that is *odd*: cut, with its last bit set
- * if that lost something, which the second rounding cannot mistake for a tie.
+ * if that lost something, which the second rounding cannot mistake for a tie. The last
+ * rows are of units below a byte (host/packed.h): between a byte of them and a byte for each.
  */
 #define RLO__HOST_ROWS(X)                                       \
   X(TABLE_8, uint8_t, uint8_t, cast->table.of8[x])              \
@@ -62,7 +63,13 @@
   X(F32_ADD, float, float, x + y[i])                            \
   X(F32_LEAST, float, float, x < y[i] ? y[i] : x)               \
   X(F32_MOST, float, float, x > y[i] ? y[i] : x)                \
-  X(F32_ROUND, float, float, rintf(x))
+  X(F32_ROUND, float, float, rintf(x))                          \
+  X(UNPACK_4, uint8_t, uint16_t, (x | x << 4) & 0x0f0f)         \
+  X(UNPACK_2, uint8_t, uint32_t, unpacked_2(x))                 \
+  X(UNPACK_1, uint8_t, uint64_t, unpacked_1(x))                 \
+  X(PACK_4, uint16_t, uint8_t, x | x >> 4)                      \
+  X(PACK_2, uint32_t, uint8_t, packed_2(x))                     \
+  X(PACK_1, uint64_t, uint8_t, packed_1(x))
 
 enum {
 

@@ -105,6 +105,29 @@ INLINE int32_t pack(const rlo__host_packing *to, float x) {
   return pick((value >= to->over) | ((int32_t)magnitude > 0x7f800000), to->nan, result);
 }
 
+/* A byte of units to a byte for each, by halves, and back. */
+INLINE uint32_t unpacked_2(uint32_t x) {
+  x = (x | x << 12) & 0x000f000f;
+  return (x | x << 6) & 0x03030303;
+}
+
+INLINE uint64_t unpacked_1(uint64_t x) {
+  x = (x | x << 28) & UINT64_C(0x0000000f0000000f);
+  x = (x | x << 14) & UINT64_C(0x0003000300030003);
+  return (x | x << 7) & UINT64_C(0x0101010101010101);
+}
+
+INLINE uint32_t packed_2(uint32_t x) {
+  x = (x | x >> 6) & 0x000f000f;
+  return x | x >> 12;
+}
+
+INLINE uint64_t packed_1(uint64_t x) {
+  x = (x | x >> 7) & UINT64_C(0x0003000300030003);
+  x = (x | x >> 14) & UINT64_C(0x0000000f0000000f);
+  return x | x >> 28;
+}
+
 /* At any address. The results are a block of their own, which is then copied, and so are
  * the numbers, so that compilers know that nothing overlaps. */
 #define DEFINE_ROW(name, from, to, value)                                               \

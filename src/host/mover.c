@@ -23,12 +23,16 @@ enum {
   /** Work, in bytes that a nest writes: of a turn of its loops, and of a point
    *  that the reference runs. */
   TURN_BYTES = 64,
-  POINT_BYTES = 512
+  POINT_BYTES = 512,
+  /** The same of a unit below a byte that a nest moves. */
+  PACKED_BYTES = 2
 };
 
 /** A problem that the reference runs, cut along one axis, so that threads may
- * run slices of it. */
+ * run slices of it; or one of units below a byte, whose slices become nests when they run:
+ * their parts share bytes with each other, but not with those of other slices. */
 typedef struct slices {
+  bool is_packed;
   /** The problem's record, which is far shorter; owned. */
   int64_t *record;
   int32_t axis;
@@ -205,15 +209,20 @@ static rlo_status add_part(rlo__host_mover *mover, const part *added) {
 
 /** Adds a copy of a problem, in one slice if `is_whole`, and otherwise cut
  * where no two slices write one byte; it is canonical then. */
-static rlo_status add_slices(rlo__host_mover *mover, const rlo_problem *problem, bool is_whole) {
-  part added = {.slices = {.count = 1}, .work = (double)POINT_BYTES};
+static rlo_status add_slices(rlo__host_mover *mover, const rlo_problem *problem, bool is_whole,
+                             bool is_packed) {
+  part added = {.slices = {.count = 1, .is_packed = is_packed},
+                .work = is_packed ? PACKED_BYTES : POINT_BYTES};
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     added.work *= (double)problem->extents[a];
     int64_t points = 1;
     int64_t count = is_whole ? 1 : count_slices(problem, a, &points);
     if (count > added.slices.count) {
-      added.slices =
-          (slices){.axis = a, .extent = problem->extents[a], .points = points, .count = count};
+      added.slices = (slices){.is_packed = is_packed,
+                              .axis = a,
+                              .extent = problem->extents[a],
+                              .points = points,
+                              .count = count};
     }
   }
   added.slices.record = rlo__alloc_array(rlo__record_count(problem), sizeof(int64_t));
@@ -229,6 +238,14 @@ static rlo_status add_slices(rlo__host_mover *mover, const rlo_problem *problem,
 }
 
 /** A rlo__host_part_fn. */
+static rlo_status check_part(void *payload, const rlo_problem *problem, bool is_plain) {
+  rlo__host_mover *mover = payload;
+  (void)is_plain;
+  mover->is_beyond = mover->is_beyond || !is_within(problem);
+  return RLO_OK;
+}
+
+/** A rlo__host_part_fn. */
 static rlo_status take_part(void *payload, const rlo_problem *problem, bool is_plain) {
   rlo__host_mover *mover = payload;
   if (mover->is_beyond || !is_within(problem)) {
@@ -236,7 +253,7 @@ static rlo_status take_part(void *payload, const rlo_problem *problem, bool is_p
     return RLO_OK;
   }
   if (!is_plain) {
-    return add_slices(mover, problem, false);
+    return add_slices(mover, problem, false, false);
   }
   part added = {.is_nest = true};
   rlo__host_nest_make(problem, mover->kernels, mover->cast, mover->is_past_caches, &added.nest);
@@ -289,6 +306,10 @@ static rlo_status prepare(rlo__host_mover *mover, rlo_problem *work) {
   if (mover->cast != NULL || (work->update == RLO_UPDATE_STORE && work->unit_bits % 8 == 0)) {
     return rlo__host_peel(work, take_part, mover);
   }
+  if (work->update == RLO_UPDATE_STORE && 8 % work->unit_bits == 0) {
+    RLO_TRY(rlo__host_peel(work, check_part, mover));
+    return add_slices(mover, work, false, true);
+  }
   return take_part(mover, work, false);
 }
 
@@ -307,7 +328,7 @@ static rlo_status create(rlo__host_mover *mover, const rlo_problem *problem) {
     return RLO_OK;
   }
   drop_parts(mover);
-  return add_slices(mover, problem, true);
+  return add_slices(mover, problem, true, false);
 }
 
 rlo_status rlo__host_mover_create(const rlo_problem *problem, rlo__host_mover **out_mover) {
@@ -356,9 +377,39 @@ static int64_t first_turn(const rlo__host_mover *mover, const part *p, int32_t s
   return work <= 0 ? 0 : rlo__min((int64_t)(work / p->work * (double)turns), turns);
 }
 
+/** A share that runs. */
+typedef struct share_run {
+  const rlo__host_mover *mover;
+  rlo__host_memories memories;
+  /** NULL until a nest runs. */
+  rlo__host_workspace *workspace;
+} share_run;
+
+static rlo_status run_nest(share_run *s, const rlo__host_nest *nest, int64_t first, int64_t end) {
+  if (s->workspace == NULL) {
+    s->workspace = rlo__host_workspace_create();
+  }
+  if (s->workspace == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__host_nest_run(nest, s->mover->kernels, &s->memories, first, end, s->workspace);
+  return RLO_OK;
+}
+
+/** A rlo__host_part_fn. */
+static rlo_status run_part(void *payload, const rlo_problem *problem, bool is_plain) {
+  share_run *s = payload;
+  rlo__host_nest nest;
+  if (!is_plain) {
+    return rlo_problem_run_host_indexed(problem, s->memories.src, s->memories.operands,
+                                        s->memories.dst);
+  }
+  rlo__host_nest_make(problem, s->mover->kernels, NULL, s->mover->is_past_caches, &nest);
+  return run_nest(s, &nest, 0, nest.num_turns);
+}
+
 /** Runs the slices first <= n < end, of which there is one or more. */
-static rlo_status run_slices(const slices *s, const void *src, const void *indices, void *dst,
-                             int64_t first, int64_t end) {
+static rlo_status run_slices(const slices *s, share_run *by, int64_t first, int64_t end) {
   rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -371,7 +422,7 @@ static rlo_status run_slices(const slices *s, const void *src, const void *indic
     status = rlo__problem_restrict(problem, s->axis, begin, stop, problem);
   }
   if (status == RLO_OK) {
-    status = rlo_problem_run_host_indexed(problem, src, indices, dst);
+    status = s->is_packed ? rlo__host_peel(problem, run_part, by) : run_part(by, problem, false);
   }
   rlo__free(problem);
   return status;
@@ -388,8 +439,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices are NULL; %lld bytes are needed",
                     (long long)mover->index_bytes);
   }
-  const rlo__host_memories memories = {src, indices, mover->operand_length, dst};
-  rlo__host_workspace *workspace = NULL;
+  share_run s = {mover, {src, indices, mover->operand_length, dst}, NULL};
   rlo_status status = RLO_OK;
   /* The caller may round otherwise, or flush denormals. */
   fenv_t mode;
@@ -404,20 +454,10 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *s
     if (first == end) {
       continue;
     }
-    if (!p->is_nest) {
-      status = run_slices(&p->slices, src, indices, dst, first, end);
-      continue;
-    }
-    if (workspace == NULL) {
-      workspace = rlo__host_workspace_create();
-    }
-    if (workspace == NULL) {
-      status = RLO_OUT_OF_MEMORY;
-    } else {
-      rlo__host_nest_run(&p->nest, mover->kernels, &memories, first, end, workspace);
-    }
+    status =
+        p->is_nest ? run_nest(&s, &p->nest, first, end) : run_slices(&p->slices, &s, first, end);
   }
-  rlo__free(workspace);
+  rlo__free(s.workspace);
   if (mover->cast != NULL) {
     fesetenv(&mode);
   }

@@ -226,8 +226,10 @@ static void choose_move(chooser *c) {
     return;
   }
   nest->move = RLO__HOST_MOVE_GRAINS;
+  const bool is_packed = nest->bits < 8;
   if (nest->along_dst.num_levels > 0 && nest->dst_step == nest->grain_bytes &&
-      nest->along_dst.steps[0] == 0 && nest->grain_bytes <= LINE && nest->cast == NULL) {
+      nest->along_dst.steps[0] == 0 && nest->grain_bytes <= LINE && nest->cast == NULL &&
+      !is_packed) {
     nest->move = RLO__HOST_MOVE_SPLAT;
     return;
   }
@@ -236,8 +238,9 @@ static void choose_move(chooser *c) {
   grow_side(c, true);
   grow_side(c, false);
   const bool is_plane = is_plane_of_blocks(nest);
-  if (c->kernels->shuffle_streams != NULL && (nest->cast == NULL || nest->cast->num_lists == 0) &&
-      find_streams(&begun_nest) && (!is_plane || are_streams_better(&begun_nest))) {
+  if (c->kernels->shuffle_streams != NULL && !is_packed &&
+      (nest->cast == NULL || nest->cast->num_lists == 0) && find_streams(&begun_nest) &&
+      (!is_plane || are_streams_better(&begun_nest))) {
     *c = begun;
     *nest = begun_nest;
   } else if (is_plane) {
@@ -275,11 +278,13 @@ static int64_t align_rows(const chooser *c) {
 static void choose_blocks(const chooser *c) {
   rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
-  const bool is_staged = nest->cast != NULL || align_rows(c) < LINE;
+  const bool is_packed = nest->bits < 8;
+  const bool is_staged = !is_packed && (nest->cast != NULL || align_rows(c) < LINE);
   const int64_t row =
       is_staged ? rlo__thresholds.host_staged_tile_src_bytes : rlo__thresholds.host_tile_src_bytes;
-  const int64_t bytes =
-      is_staged ? rlo__thresholds.host_staged_tile_bytes : rlo__thresholds.host_tile_bytes;
+  const int64_t bytes = is_packed ? rlo__thresholds.host_packed_tile_bytes
+                                  : (is_staged ? rlo__thresholds.host_staged_tile_bytes
+                                               : rlo__thresholds.host_tile_bytes);
   const int64_t column =
       rlo__max(rlo__thresholds.host_tile_min_dst_bytes,
                rlo__min(rlo__thresholds.host_tile_dst_bytes, bytes / (row / grain)));
@@ -392,8 +397,10 @@ static void scale_destination(rlo__host_nest *nest) {
 void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *kernels,
                          const rlo__host_cast *cast, bool is_past_caches, rlo__host_nest *out) {
   const bool reads_fill = rlo__problem_uses_fill(problem);
-  const int64_t unit = (reads_fill ? rlo_problem_dst_unit_bits(problem) : problem->unit_bits) / 8;
-  *out = (rlo__host_nest){.src_base = problem->src.base * unit,
+  const int32_t bits = reads_fill ? rlo_problem_dst_unit_bits(problem) : problem->unit_bits;
+  const int64_t unit = rlo__ceil_div(bits, 8);
+  *out = (rlo__host_nest){.bits = bits < 8 ? bits : 8,
+                          .src_base = problem->src.base * unit,
                           .dst_base = problem->dst.base * unit,
                           .grain_bytes = unit,
                           .written_bytes = unit,
@@ -402,6 +409,7 @@ void rlo__host_nest_make(const rlo_problem *problem, const rlo__host_kernels *ke
                           .reads_fill = reads_fill};
   if (reads_fill) {
     memcpy(out->fill, problem->fill, sizeof out->fill);
+    out->fill[0] &= (uint8_t)((1 << out->bits) - 1);
   }
   chooser c = {.nest = out, .kernels = kernels, .num_axes = problem->num_axes};
   static const rlo_form none;

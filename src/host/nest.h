@@ -69,6 +69,9 @@ typedef enum rlo__host_move {
 
 typedef struct rlo__host_nest {
   rlo__host_move move;
+  /** Of a unit, if that is less than a byte; else 8. Less: all places and sizes count units,
+   *  which are bytes in the stage. */
+  int32_t bits;
   int64_t src_base, dst_base;
   int64_t grain_bytes;
   /** A grain that is shuffled: blocks one after the other, of units of `unit_bytes` that
@@ -108,7 +111,7 @@ typedef struct rlo__host_nest {
  * Chooses how a problem is run.
  * @param problem  canonical, without terms but for the place of operands; its
  *                 guards are none, or one PAD guard that never holds. Units are
- *                 whole bytes, and all positions lie within memories of less than
+ *                 1, 2 or 4 bits or whole bytes, and all positions lie within memories of less than
  *                 2^63 bytes.
  * @param cast     of a problem that computes: what becomes of values, borrowed for as long
  *                 as the nest is used; else NULL.

@@ -45,9 +45,7 @@ static void find_places(const rlo__host_side *side, const int64_t *steps, int64_
 /** The turns of the loops that are under way. */
 typedef struct turns {
   int64_t digits[RLO_MAX_AXES + 3];
-  const uint8_t *src;
-  uint8_t *dst;
-  int64_t operand;
+  int64_t src, dst, operand;
 } turns;
 
 static void step(const rlo__host_loop *loop, int64_t count, turns *at) {
@@ -120,9 +118,9 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
                         const rlo__host_memories *memories, int64_t first, int64_t end,
                         rlo__host_workspace *workspace) {
   const int64_t grain = nest->grain_bytes;
-  turns at = {.src = (nest->reads_fill ? nest->fill : memories->src) + nest->src_base,
-              .dst = memories->dst + nest->dst_base,
-              .operand = nest->operand_base};
+  const uint8_t *src = nest->reads_fill ? nest->fill : memories->src;
+  const bool is_packed = nest->bits < 8;
+  turns at = {.src = nest->src_base, .dst = nest->dst_base, .operand = nest->operand_base};
   if (first >= end) {
     return;
   }
@@ -151,8 +149,12 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
         .nest = nest,
         .kernels = kernels,
         .workspace = workspace,
-        .src = at.src,
-        .dst = at.dst,
+        .src = src + (is_packed ? 0 : at.src),
+        .dst = memories->dst + (is_packed ? 0 : at.dst),
+        .src_at = at.src,
+        .dst_at = at.dst,
+        .src_step = nest->src_step,
+        .dst_step = nest->dst_step,
         .i0 = i0,
         .ni = rlo__min(left_i, nest->tile_src),
         .j0 = j0,

@@ -18,8 +18,8 @@ typedef rlo_status (*rlo__host_part_fn)(void *payload, const rlo_problem *part, 
 
 /**
  * Calls `fn` for parts that write every cell of the problem that the problem
- * writes, each in one part.
- * @param problem  canonical and moving, its units whole bytes.
+ * writes, each in one part. Where units are less than a byte parts share bytes.
+ * @param problem  canonical and moving.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; what canonicalization or fn returns.
  */
 RLO_NODISCARD rlo_status rlo__host_peel(const rlo_problem *problem, rlo__host_part_fn fn,

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/threshold.h"
+#include "host/packed.h"
 
 /* Compilers drop calls of functions that do no more than to prefetch. */
 #define INLINE inline __attribute__((always_inline))
@@ -13,6 +14,9 @@ enum {
   LINE = RLO__HOST_LINE_BYTES,
   /** Rows of grains that the prefetch runs ahead. */
   ROWS_AHEAD = 4,
+  /** Rows of packed units that are prefetched at once, and columns. */
+  PACKED_ROWS = 16,
+  PACKED_COLUMNS = 64,
   /** Streams of so many bytes, and so few, may begin and end within lines. */
   LONG_BYTES = 1024,
   FEW_STREAMS = 4
@@ -35,8 +39,8 @@ static int64_t to_line(const uint8_t *p) {
 static INLINE void move_units(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
                               size_t bytes) {
   const int64_t *rows = t->rows;
-  const int64_t src_step = t->nest->src_step;
-  const int64_t dst_step = t->nest->dst_step;
+  const int64_t src_step = t->src_step;
+  const int64_t dst_step = t->dst_step;
   if (t->ni > t->nj) {
     for (int64_t j = 0; j < t->nj; ++j) {
       const uint8_t *from = t->src + rows[j];
@@ -85,8 +89,8 @@ static INLINE void prefetch_ahead(const rlo__host_tile *t, int64_t j) {
   }
   const rlo__host_nest *nest = t->nest;
   const uint8_t *row = t->src + t->rows[j + ROWS_AHEAD];
-  const uint8_t *end = row + (t->ni - 1) * nest->src_step + t->grain_bytes;
-  if (nest->src_step == nest->grain_bytes) {
+  const uint8_t *end = row + (t->ni - 1) * t->src_step + t->grain_bytes;
+  if (t->src_step == nest->grain_bytes) {
     for (row -= (uintptr_t)row % LINE; row < end; row += LINE) {
       __builtin_prefetch(row, 0, 2);
     }
@@ -95,27 +99,25 @@ static INLINE void prefetch_ahead(const rlo__host_tile *t, int64_t j) {
 
 /** Moves grains of whole lines to aligned lines. */
 static void move_lines(const rlo__host_tile *t) {
-  const rlo__host_nest *nest = t->nest;
   for (int64_t j = 0; j < t->nj; ++j) {
     prefetch_ahead(t, j);
-    t->kernels->grains_past_caches(t->dst + j * nest->dst_step, t->workspace->columns,
-                                   t->src + t->rows[j], nest->src_step, t->ni, t->grain_bytes);
+    t->kernels->grains_past_caches(t->dst + j * t->dst_step, t->workspace->columns,
+                                   t->src + t->rows[j], t->src_step, t->ni, t->grain_bytes);
   }
 }
 
 static void move_grains(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
                         bool is_past_caches) {
-  const rlo__host_nest *nest = t->nest;
   for (int64_t j = 0; j < t->nj; ++j) {
     const uint8_t *from = t->src + t->rows[j];
-    uint8_t *to = dst + j * nest->dst_step;
+    uint8_t *to = dst + j * t->dst_step;
     prefetch_ahead(t, j);
     for (int64_t i = 0; i < t->ni; ++i) {
       if (is_past_caches) {
-        t->kernels->copy_past_caches(to + columns[i], from + i * nest->src_step,
+        t->kernels->copy_past_caches(to + columns[i], from + i * t->src_step,
                                      (size_t)t->grain_bytes);
       } else {
-        copy_grain(to + columns[i], from + i * nest->src_step, t->grain_bytes);
+        copy_grain(to + columns[i], from + i * t->src_step, t->grain_bytes);
       }
     }
   }
@@ -216,8 +218,8 @@ static void move_shuffled(const rlo__host_tile *t, uint8_t *dst, const int64_t *
   const int64_t whole = t->grain_bytes - rest;
   for (int64_t j = 0; j < t->nj; ++j) {
     for (int64_t i = 0; i < t->ni; ++i) {
-      const uint8_t *from = t->src + t->rows[j] + i * nest->src_step;
-      uint8_t *to = dst + j * nest->dst_step + columns[i];
+      const uint8_t *from = t->src + t->rows[j] + i * t->src_step;
+      uint8_t *to = dst + j * t->dst_step + columns[i];
       w->shuffle.is_past_caches = is_past_caches;
       t->kernels->shuffle_blocks(to, from, &w->shuffle, whole / nest->period);
       w->shuffle.is_past_caches = false;
@@ -355,12 +357,12 @@ static void cast_tile(const rlo__host_tile *t) {
   rlo__host_workspace *w = t->workspace;
   const int64_t pitch = t->nj * t->grain_bytes;
   const bool is_join = nest->move == RLO__HOST_MOVE_JOIN;
-  if (!is_join && (nest->dst_step != nest->grain_bytes || !stage_fits(t, pitch) ||
+  if (!is_join && (t->dst_step != nest->grain_bytes || !stage_fits(t, pitch) ||
                    t->grain_bytes >= rlo__thresholds.host_staged_run_bytes)) {
     for (int64_t j = 0; j < t->nj; ++j) {
-      uint8_t *to = t->dst + rlo__host_cast_scale(nest->cast, j * nest->dst_step);
+      uint8_t *to = t->dst + rlo__host_cast_scale(nest->cast, j * t->dst_step);
       for (int64_t i = 0; i < t->ni; ++i) {
-        cast_run(t, i, j, to + w->columns[i], t->src + t->rows[j] + i * nest->src_step,
+        cast_run(t, i, j, to + w->columns[i], t->src + t->rows[j] + i * t->src_step,
                  t->grain_bytes);
       }
     }
@@ -375,6 +377,80 @@ static void cast_tile(const rlo__host_tile *t) {
   move_tile(t, stage, w->staged_columns, false);
   for (int64_t i = 0; i < num_runs; ++i) {
     cast_run(t, i, 0, t->dst + w->columns[i], stage + i * run, run);
+  }
+}
+
+/** Rows or columns of a tile in a packed memory: from place `at` on, each `num_grains` grains. */
+typedef struct packed_lines {
+  int64_t at, step, num_grains;
+  const int64_t *places;
+} packed_lines;
+
+/** Prefetches some lines, so that their addresses are translated at once. */
+static INLINE void prefetch_packed(const rlo__host_tile *t, const packed_lines *lines,
+                                   const uint8_t *memory, int64_t first, int64_t count) {
+  const int64_t bits = t->nest->bits;
+  const int64_t run = (lines->step == t->grain_bytes ? lines->num_grains : 1) * t->grain_bytes;
+  for (int64_t k = first; k < first + count; ++k) {
+    const uint8_t *p = memory + (lines->at + lines->places[k]) * bits / 8;
+    const uint8_t *end = p + run * bits / 8;
+    for (p -= (uintptr_t)p % LINE; p <= end; p += LINE) {
+      __builtin_prefetch(p, 0, 2);
+    }
+  }
+}
+
+/** Unpacks lines, or packs them, one after the other in the stage. */
+static void convert_lines(const rlo__host_tile *t, const packed_lines *lines, int64_t first,
+                          int64_t count, uint8_t *stage, bool packs) {
+  const bool is_run = lines->step == t->grain_bytes;
+  const int64_t num_runs = is_run ? 1 : lines->num_grains;
+  const int64_t run = is_run ? lines->num_grains * t->grain_bytes : t->grain_bytes;
+  for (int64_t k = first; k < first + count; ++k) {
+    for (int64_t n = 0; n < num_runs; ++n) {
+      const int64_t at = lines->at + lines->places[k] + n * lines->step;
+      if (packs) {
+        rlo__host_pack(t->kernels, t->nest->bits, t->dst, at, stage, run);
+      } else {
+        rlo__host_unpack(t->kernels, t->nest->bits, stage, t->src, at, run);
+      }
+      stage += run;
+    }
+  }
+}
+
+/** Moves a tile of units below a byte as bytes: all rows of it, then some columns at a time. */
+static void move_packed(const rlo__host_tile *t) {
+  rlo__host_workspace *w = t->workspace;
+  const int64_t grain = t->grain_bytes;
+  const packed_lines rows = {t->src_at, t->src_step, t->ni, t->rows};
+  const packed_lines columns = {t->dst_at, t->dst_step, t->nj, w->columns};
+  uint8_t *from = stage_of(t);
+  uint8_t *to = from + t->ni * t->nj * grain + RLO__HOST_PACKED_SLACK;
+  rlo__host_tile part = *t;
+  part.dst_step = grain;
+  if (!t->nest->reads_fill) {
+    for (int64_t j = 0; j < t->nj; j += PACKED_ROWS) {
+      const int64_t next = rlo__min(j + PACKED_ROWS, t->nj);
+      prefetch_packed(t, &rows, t->src, next, rlo__min(t->nj - next, PACKED_ROWS));
+      convert_lines(t, &rows, j, next - j, from + j * t->ni * grain, false);
+    }
+    for (int64_t j = 0; j < t->nj; ++j) {
+      w->staged_rows[j] = j * t->ni * grain;
+    }
+    part.src = from;
+    part.src_step = grain;
+    part.rows = w->staged_rows;
+  }
+  for (int64_t i = 0; i < t->ni; i += PACKED_COLUMNS) {
+    part.ni = rlo__min(t->ni - i, PACKED_COLUMNS);
+    for (int64_t k = 0; k < part.ni; ++k) {
+      w->staged_columns[k] = k * t->nj * grain;
+    }
+    prefetch_packed(t, &columns, t->dst, i, part.ni);
+    move_tile(&part, to, w->staged_columns, false);
+    convert_lines(t, &columns, i, part.ni, to, true);
+    part.src += part.ni * part.src_step;
   }
 }
 
@@ -417,8 +493,7 @@ static bool has_aligned_shuffles(const rlo__host_tile *t) {
     case RLO__HOST_MOVE_JOIN:
       return first % RLO__HOST_STREAM_WIDTH == 0;
     default:
-      return (first | nest->alignment | nest->period | nest->dst_step) % t->kernels->block_width ==
-             0;
+      return (first | nest->alignment | nest->period | t->dst_step) % t->kernels->block_width == 0;
   }
 }
 
@@ -436,7 +511,7 @@ static bool move_past_caches(const rlo__host_tile *t) {
     case RLO__HOST_MOVE_GRAINS:
       /* Such grains need no neighbours to fill their lines. */
       if (nest->alignment < LINE || !is_line(t->dst) || t->grain_bytes % LINE != 0 ||
-          nest->dst_step % LINE != 0) {
+          t->dst_step % LINE != 0) {
         return false;
       }
       move_lines(t);
@@ -454,6 +529,10 @@ void rlo__host_tile_run(const rlo__host_tile *t) {
   const rlo__host_nest *nest = t->nest;
   const int64_t grain = t->grain_bytes;
   const int64_t *columns = t->workspace->columns;
+  if (nest->bits < 8) {
+    move_packed(t);
+    return;
+  }
   if (nest->move == RLO__HOST_MOVE_SPLAT) {
     splat(t);
     return;
@@ -465,7 +544,7 @@ void rlo__host_tile_run(const rlo__host_tile *t) {
   if (nest->is_past_caches && move_past_caches(t)) {
     return;
   }
-  if (!nest->is_past_caches || nest->dst_step != nest->grain_bytes) {
+  if (!nest->is_past_caches || t->dst_step != nest->grain_bytes) {
     move_tile(t, t->dst, columns, false);
     return;
   }

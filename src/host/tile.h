@@ -4,15 +4,17 @@
 
 #include "host/nest.h"
 
-/** Where a tile is assembled before it is stored past the caches. */
-#define RLO__HOST_STAGE_BYTES (128 * 1024)
+/** Where a tile is assembled before it is stored past the caches, and one of units below a byte
+ *  is unpacked, with some of its columns behind. */
+#define RLO__HOST_STAGE_BYTES (320 * 1024)
 
 struct rlo__host_workspace {
   /** Positions of the tile's rows in the source, of its columns in the
-   *  destination and in the stage. */
+   *  destination, and of both in the stage. */
   int64_t rows[RLO__HOST_MAX_TILE + RLO__HOST_LINE_BYTES];
   int64_t columns[RLO__HOST_MAX_TILE];
   int64_t staged_columns[RLO__HOST_MAX_TILE];
+  int64_t staged_rows[RLO__HOST_MAX_TILE];
   /** Places of operands that the tile's rows and columns add. */
   int64_t operand_rows[RLO__HOST_MAX_TILE + RLO__HOST_LINE_BYTES];
   int64_t operand_columns[RLO__HOST_MAX_TILE];
@@ -33,6 +35,11 @@ typedef struct rlo__host_tile {
   rlo__host_workspace *workspace;
   const uint8_t *src;
   uint8_t *dst;
+  /** Where the tile begins in `src` and `dst`, which then are whole memories, if units are less
+   *  than a byte. */
+  int64_t src_at, dst_at;
+  /** The nest's. */
+  int64_t src_step, dst_step;
   int64_t i0, ni, j0, nj;
   /** The workspace's, some more than nj where there are. */
   const int64_t *rows;

@@ -113,6 +113,9 @@ static const test_pair own_pairs[] = {
     {"?[200,37]", "?[200,37]{0,1:T(8,128)fill(zero)}", "", true},
     {"?[100,70,30]", "?[100,70,30]{0,1,2:T(4,8,16)fill(one)}", "", false},
     {"?[1]", "?[1]{0:pad(70000)fill(one)}", "", true},
+    {"?[601,531]", "?[531,601]", "1,0", false},
+    {"?[5,301,603]", "?[301,5,603]{:strides(3045,607,1)}", "1,0,2", false},
+    {"?[601,131]", "?[131,601]{1,0:T(8,128)fill(zero)}", "1,0", false},
 };
 
 enum { NUM_OWN_PAIRS = sizeof own_pairs / sizeof own_pairs[0] };
@@ -123,12 +126,14 @@ RLO_LOOP_TEST(test_host_mover__moves_its_own_pairs, 0, 5) {
   }
 }
 
-RLO_TEST(test_host_mover__moves_units_of_less_than_a_byte) {
-  for (int32_t p = 0; p < test_num_pairs; ++p) {
-    if (test_pairs[p].is_small && strstr(test_pairs[p].dst, "(one") == NULL) {
-      test_pair pair = test_pairs[p];
+RLO_LOOP_TEST(test_host_mover__moves_units_of_less_than_a_byte, 0, 3) {
+  static const char *const types[] = {"u4", "u2", "u1"};
+  for (int32_t p = 0; p < test_num_pairs + NUM_OWN_PAIRS; ++p) {
+    const bool is_own = p >= test_num_pairs;
+    test_pair pair = is_own ? own_pairs[p - test_num_pairs] : test_pairs[p];
+    if ((is_own || pair.is_small) && strstr(pair.dst, "(one") == NULL) {
       pair.is_small = false;
-      expect_pair(&pair, "u4", p);
+      expect_pair(&pair, types[_i], p);
     }
   }
 }
