@@ -22,6 +22,10 @@ static void add(path *p, int row) {
 
 /* ------------------------------------------------------------------- formats */
 
+static bool is_bf16(const rlo__dtype_info *info) {
+  return info->value_bits == 16 && info->format.exponent_bits == 8;
+}
+
 static rlo__host_unpacking unpacking_of(const rlo__dtype_info *info) {
   const int32_t mantissa_bits = info->format.mantissa_bits;
   return (rlo__host_unpacking){.shift = 23 - mantissa_bits,
@@ -79,7 +83,11 @@ static void pack_float(path *p, const rlo__dtype_info *dst, bool is_f64) {
   if (is_f64) {
     add(p, RLO__HOST_ROW_F64_ODD);
   }
-  add(p, p->cast->dst_bytes == 2 ? RLO__HOST_ROW_F32_F16 : RLO__HOST_ROW_F32_F8);
+  if (is_bf16(dst)) {
+    add(p, RLO__HOST_ROW_F32_BF16);
+  } else {
+    add(p, p->cast->dst_bytes == 2 ? RLO__HOST_ROW_F32_F16 : RLO__HOST_ROW_F32_F8);
+  }
 }
 
 /** From s64 to an integer. */
@@ -122,7 +130,7 @@ static void lay_from_float(path *p, const rlo__dtype_info *src, const rlo__dtype
   const bool is_float = dst->class_of == RLO_DTYPE_CLASS_FLOAT;
   if (src->value_bits == 16) {
     p->cast->unpacking = unpacking_of(src);
-    add(p, RLO__HOST_ROW_F16_F32);
+    add(p, is_bf16(src) ? RLO__HOST_ROW_BF16_F32 : RLO__HOST_ROW_F16_F32);
   }
   if (is_float && dst->value_bits < 32) {
     pack_float(p, dst, is_f64);
@@ -199,14 +207,20 @@ static void lay(path *p, rlo_dtype src, rlo_dtype dst) {
                                [2] = RLO__HOST_ROW_TABLE_16,
                                [4] = RLO__HOST_ROW_TABLE_32,
                                [8] = RLO__HOST_ROW_TABLE_64};
+  const rlo__dtype_info *from = rlo__dtype_info_of(src);
+  const rlo__dtype_info *to = rlo__dtype_info_of(dst);
   p->cast->dst_bytes = rlo_dtype_storage_bits(dst) / 8;
-  if (rlo_dtype_storage_bits(src) == 8) {
+  if (from->value_bits == 8 && rlo_dtype_is_integral(src) &&
+      to->class_of == RLO_DTYPE_CLASS_FLOAT && to->value_bits <= 32) {
+    add(p, from->class_of == RLO_DTYPE_CLASS_SIGNED ? RLO__HOST_ROW_S8_F32 : RLO__HOST_ROW_U8_F32);
+    lay_from_float(p, rlo__dtype_info_of(RLO_DTYPE_F32), to);
+  } else if (rlo_dtype_storage_bits(src) == 8) {
     fill_table(p->cast, src, dst);
     add(p, tables[p->cast->dst_bytes]);
   } else if (rlo_dtype_is_floating(src)) {
-    lay_from_float(p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
+    lay_from_float(p, from, to);
   } else {
-    lay_from_integer(p, rlo__dtype_info_of(src), rlo__dtype_info_of(dst));
+    lay_from_integer(p, from, to);
   }
 }
 
@@ -301,72 +315,84 @@ void rlo__host_cast_begin(const rlo__host_cast *cast, rlo__host_operands *operan
   }
 }
 
-/** Copies operands `stride` places apart, or 0 for the same one each time. */
-static inline void copy_operands(const uint8_t *from, int64_t stride, int64_t count, float *out) {
-  const int64_t bytes = sizeof *out;
-  if (stride == 1) {
-    memcpy(out, from, (size_t)(count * bytes));
-    return;
-  }
-  for (int64_t k = 0; k < count; ++k) {
-    memcpy(&out[k], from + k * stride * bytes, sizeof *out);
-  }
+/** The operand of a list at a place. */
+static float operand_at(const uint8_t *list, int64_t place) {
+  float number;
+  memcpy(&number, list + place * (int64_t)sizeof number, sizeof number);
+  return number;
 }
 
-/** Reads the operands of a block, from value `first` of the run on. */
-static void read_operands(const rlo__host_step *step, const rlo__host_operands *from, int64_t first,
-                          int64_t count, float *out) {
-  const uint8_t *list = from->memory + step->list * from->length * (int64_t)sizeof *out;
-  const bool is_row = !from->varies || (from->grain_values == 1 && from->has_row);
-  const int64_t stride = is_row ? from->varies : from->step;
+/** Finds the numbers of a step for some values of a run. */
+static rlo__host_numbers find_numbers(const rlo__host_step *step, const rlo__host_operands *from,
+                                      int64_t first, int64_t count, float *out) {
+  const int64_t bytes = sizeof *out;
+  const int64_t block_bytes = RLO__HOST_CAST_BLOCK * bytes;
+  if (step->list < 0) {
+    return (rlo__host_numbers){out, 0};
+  }
+  const uint8_t *list = from->memory + step->list * from->length * bytes;
+  const bool is_row = from->varies && from->grain_values == 1 && from->has_row;
+  const int64_t stride = is_row ? 1 : from->varies ? from->step : 0;
   for (int64_t k = 0; k < count;) {
     const int64_t grain = (first + k) / from->grain_values;
     const int64_t within = (first + k) % from->grain_values;
-    const int64_t place = from->place + from->grains[grain] + within * from->step;
-    const int64_t left = is_row ? count : rlo__min(from->grain_values - within, count - k);
-    copy_operands(list + place * (int64_t)sizeof *out, stride, left, out + k);
-    k += left;
-  }
-  for (int32_t k = 0; k < RLO__HOST_CAST_BLOCK; ++k) {
-    out[k] *= step->number;
-  }
-}
-
-static void read_lists(const rlo__host_cast *cast, rlo__host_operands *operands, int64_t first,
-                       int64_t count) {
-  for (int32_t s = 0; s < cast->num_steps && (first == 0 || operands->varies); ++s) {
-    if (cast->steps[s].list >= 0) {
-      read_operands(&cast->steps[s], operands, first,
-                    operands->varies ? count : RLO__HOST_CAST_BLOCK, operands->numbers[s]);
+    const int64_t left = rlo__min(from->grain_values - within, count - k);
+    const int64_t here = is_row || !from->varies ? count : left;
+    int64_t place = from->place + from->grains[grain] + within * from->step;
+    if (here == count && stride == 0) {
+      const float number = operand_at(list, place) * step->number;
+      for (int32_t i = 0; i < RLO__HOST_CAST_BLOCK; ++i) {
+        out[i] = number;
+      }
+      return (rlo__host_numbers){out, 0};
+    }
+    if (here == count && stride == 1 && step->number == 1.0F && count >= RLO__HOST_CAST_BLOCK) {
+      return (rlo__host_numbers){list + place * bytes, block_bytes};
+    }
+    for (int64_t end = k + here; k < end; ++k, place += stride) {
+      out[k] = operand_at(list, place) * step->number;
     }
   }
+  return (rlo__host_numbers){out, block_bytes};
 }
 
 void rlo__host_cast_run(const rlo__host_cast *cast, uint8_t *dst, const uint8_t *src,
-                        int64_t src_bytes, rlo__host_operands *operands) {
-  uint64_t between[2][RLO__HOST_CAST_BLOCK];
-  const int64_t count = src_bytes / cast->src_bytes;
-  for (int64_t left = count; left > 0; left -= RLO__HOST_CAST_BLOCK) {
+                        int64_t src_bytes, rlo__host_operands *operands,
+                        rlo__host_copy_fn copy_past_caches) {
+  uint64_t between[2][RLO__HOST_CAST_CHUNK];
+  const int64_t values = src_bytes / cast->src_bytes;
+  for (int64_t first = 0, count = 0; first < values; first += count) {
+    /* Blocks, and at last what is less than one, as one. */
+    const int64_t left = rlo__min(values - first, RLO__HOST_CAST_CHUNK);
     const bool is_whole = left >= RLO__HOST_CAST_BLOCK;
+    count = is_whole ? left - left % RLO__HOST_CAST_BLOCK : left;
     const void *in = src;
     if (!is_whole) {
-      memset(between[1], 0, sizeof between[1]);
-      in = memcpy(between[1], src, (size_t)(left * cast->src_bytes));
+      memset(between[1], 0, (size_t)(RLO__HOST_CAST_BLOCK * cast->src_bytes));
+      in = memcpy(between[1], src, (size_t)(count * cast->src_bytes));
     }
-    if (cast->num_lists > 0) {
-      read_lists(cast, operands, count - left, rlo__min(left, RLO__HOST_CAST_BLOCK));
+    /* The next chunk, which the processor would ask for late, after rows in the cache. */
+    const int64_t next = rlo__min(values - first - count, count) * cast->src_bytes;
+    for (int64_t k = 0; k < next; k += RLO__HOST_LINE_BYTES) {
+      __builtin_prefetch(src + count * cast->src_bytes + k, 0, 2);
     }
     for (int32_t n = 0; n < cast->num_rows; ++n) {
-      void *out = is_whole && n == cast->num_rows - 1 ? (void *)dst : (void *)between[n % 2];
-      const int32_t step = n - cast->first_step;
-      const bool is_step = step >= 0 && step < cast->num_steps;
-      cast->rows[n](cast, out, in, operands->numbers[is_step ? step : 0]);
+      const bool is_last = n == cast->num_rows - 1 && is_whole && copy_past_caches == NULL;
+      void *out = is_last ? (void *)dst : (void *)between[n % 2];
+      const int32_t s = n - cast->first_step;
+      rlo__host_numbers numbers = {operands->numbers[0], 0};
+      if (s >= 0 && s < cast->num_steps) {
+        numbers = find_numbers(&cast->steps[s], operands, first, count, operands->numbers[s]);
+      }
+      cast->rows[n](cast, out, in, rlo__max(count, RLO__HOST_CAST_BLOCK), numbers);
       in = out;
     }
     if (!is_whole) {
-      memcpy(dst, in, (size_t)(left * cast->dst_bytes));
+      memcpy(dst, in, (size_t)(count * cast->dst_bytes));
+    } else if (copy_past_caches != NULL) {
+      copy_past_caches(dst, in, (size_t)(count * cast->dst_bytes));
     }
-    src += RLO__HOST_CAST_BLOCK * cast->src_bytes;
-    dst += RLO__HOST_CAST_BLOCK * cast->dst_bytes;
+    src += count * cast->src_bytes;
+    dst += count * cast->dst_bytes;
   }
 }

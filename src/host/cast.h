@@ -12,8 +12,10 @@
  * number `y[i]` for the value `x`.
  */
 
-/** Values of a block: a constant, so that compilers make vectors of each row. */
+/** Values of a block: a constant, so that compilers make vectors of each row. A row takes
+ *  a chunk at a time, which stays in the first-level cache. */
 #define RLO__HOST_CAST_BLOCK 64
+#define RLO__HOST_CAST_CHUNK 512
 
 /**
  * The rows: X(name, from, to, value), where `value` is made of `x`. A number goes to
@@ -35,6 +37,8 @@
   X(S64_S16, int64_t, int16_t, x)                               \
   X(S64_S8, int64_t, uint8_t, x &limits.mask)                   \
   X(S64_PRED, int64_t, uint8_t, x != 0)                         \
+  X(S8_F32, int8_t, float, x)                                   \
+  X(U8_F32, uint8_t, float, x)                                  \
   X(S32_F32, int32_t, float, x)                                 \
   X(S32_F64, int32_t, double, x)                                \
   X(S64_F32, int64_t, float, x)                                 \
@@ -45,6 +49,8 @@
   X(U64_ODD, uint64_t, double, odd_u64(x))                      \
   X(F32_F64, float, double, quiet(x))                           \
   X(F32_F16, float, uint16_t, pack(&packing, x))                \
+  X(F32_BF16, float, uint16_t, bf16_of(x))                      \
+  X(BF16_F32, uint16_t, float, quiet(float_of(x << 16)))        \
   X(F32_F8, float, uint8_t, pack(&packing, x))                  \
   X(F16_F32, uint16_t, float, unpack(&unpacking, x))            \
   X(F64_F32, double, float, quiet((float)x))                    \
@@ -58,11 +64,11 @@
   X(F32_S16, float, int16_t, short_of(&limits, x))              \
   X(F32_S8, float, uint8_t, short_of(&limits, x) & limits.mask) \
   X(F32_F32, float, float, quiet(x))                            \
-  X(F32_SCALE, float, float, x *y[i])                           \
-  X(F32_DIVIDE, float, float, x / y[i])                         \
-  X(F32_ADD, float, float, x + y[i])                            \
-  X(F32_LEAST, float, float, x < y[i] ? y[i] : x)               \
-  X(F32_MOST, float, float, x > y[i] ? y[i] : x)                \
+  X(F32_SCALE, float, float, x *y)                              \
+  X(F32_DIVIDE, float, float, x / y)                            \
+  X(F32_ADD, float, float, x + y)                               \
+  X(F32_LEAST, float, float, x < y ? y : x)                     \
+  X(F32_MOST, float, float, x > y ? y : x)                      \
   X(F32_ROUND, float, float, rintf(x))                          \
   X(UNPACK_4, uint8_t, uint16_t, (x | x << 4) & 0x0f0f)         \
   X(UNPACK_2, uint8_t, uint32_t, unpacked_2(x))                 \
@@ -128,8 +134,8 @@ typedef struct rlo__host_operands {
   bool varies;
   /** The places of grains follow each other. */
   bool has_row;
-  /** Those of a block. */
-  float numbers[RLO__HOST_MAX_STEP_ROWS][RLO__HOST_CAST_BLOCK];
+  /** Those of a chunk; of a block, where they do not vary. */
+  float numbers[RLO__HOST_MAX_STEP_ROWS][RLO__HOST_CAST_CHUNK];
 } rlo__host_operands;
 
 struct rlo__host_cast {
@@ -153,9 +159,10 @@ struct rlo__host_cast {
   } table;
 };
 
-/** The rows in portable C, and for AVX2. */
+/** The rows in portable C, for AVX2 and for AVX-512. */
 extern const rlo__host_row_fn rlo__host_rows_portable[];
 extern const rlo__host_row_fn rlo__host_rows_avx2[];
+extern const rlo__host_row_fn rlo__host_rows_avx512[];
 
 /** Prepares what becomes of the values of a problem that computes and does not sum. False
  *  for steps, types and units that have no path. */
@@ -166,9 +173,11 @@ bool rlo__host_cast_make(const rlo_problem *problem, const rlo__host_kernels *ke
 void rlo__host_cast_begin(const rlo__host_cast *cast, rlo__host_operands *operands);
 
 /** Converts a run of src_bytes bytes in C's default floating-point mode, which the
- *  caller sets. The memories do not overlap. */
+ *  caller sets. The memories do not overlap.
+ *  @param copy_past_caches  stores what it makes; NULL: it is stored as usual. */
 void rlo__host_cast_run(const rlo__host_cast *cast, uint8_t *dst, const uint8_t *src,
-                        int64_t src_bytes, rlo__host_operands *operands);
+                        int64_t src_bytes, rlo__host_operands *operands,
+                        rlo__host_copy_fn copy_past_caches);
 
 /** The distance in the destination of what is `src_bytes` apart in a source of the
  *  same places. */

@@ -56,10 +56,16 @@ typedef void (*rlo__host_copy_fn)(uint8_t *dst, const uint8_t *src, size_t bytes
 /** A conversion: host/cast.h. */
 typedef struct rlo__host_cast rlo__host_cast;
 
-/** One of its steps: converts RLO__HOST_CAST_BLOCK values, each with a number where it
- *  takes one. */
+/** The numbers of a row that takes one for each value, f32 at any address: of each block
+ *  those from `step` bytes behind those of the one before on. */
+typedef struct rlo__host_numbers {
+  const void *first;
+  int64_t step;
+} rlo__host_numbers;
+
+/** One of its steps: converts `count` values, some blocks of RLO__HOST_CAST_BLOCK. */
 typedef void (*rlo__host_row_fn)(const rlo__host_cast *cast, void *dst, const void *src,
-                                 const float *numbers);
+                                 int64_t count, rlo__host_numbers numbers);
 
 typedef struct rlo__host_kernels {
   /** Widest vector, in bytes. */

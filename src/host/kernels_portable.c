@@ -45,7 +45,7 @@ static inline vector interleave(vector a, vector b, int first, int unit) {
 #define HIGH(a, b)            interleave(a, b, 8, UNIT)
 #include "host/kernels_body.h"
 
-#define ROWS rlo__host_rows_portable
+#define ISA portable
 #define TARGET
 #include "host/cast_body.h"
 

@@ -87,7 +87,7 @@
 #define MERGE(out, v, mask) _mm256_or_si256(out, SHUFFLE(v, mask))
 #include "host/shuffle_body.h"
 
-#define ROWS   rlo__host_rows_avx2
+#define ISA    avx2
 #define TARGET __attribute__((target("avx2")))
 #include "host/cast_body.h"
 
@@ -112,6 +112,10 @@
 #define LOW(a, b)    UNPACK(_mm512_unpacklo_epi)(a, b)
 #define HIGH(a, b)   UNPACK(_mm512_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
+
+#define ISA    avx512
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#include "host/cast_body.h"
 
 /* Any byte of a vector, where the processor has the instruction. For streams it is slower
  * than two lanes of 16 bytes. */
@@ -201,12 +205,13 @@ static void fence(void) {
 static const rlo__host_kernels ssse3 =
     KERNELS(ssse3, 16, ssse3, ssse3, 16, rlo__host_rows_portable);
 static const rlo__host_kernels avx2 = KERNELS(avx2, 32, avx2, avx2, 16, rlo__host_rows_avx2);
-static const rlo__host_kernels avx512 = KERNELS(avx512, 64, avx2, avx2, 16, rlo__host_rows_avx2);
-static const rlo__host_kernels vbmi = KERNELS(avx512, 64, avx2, vbmi, 64, rlo__host_rows_avx2);
+static const rlo__host_kernels avx512 = KERNELS(avx512, 64, avx2, avx2, 16, rlo__host_rows_avx512);
+static const rlo__host_kernels vbmi = KERNELS(avx512, 64, avx2, vbmi, 64, rlo__host_rows_avx512);
 
 const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes) {
   if (max_vector_bytes >= 64 && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512bw")) {
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
     return __builtin_cpu_supports("avx512vbmi") ? &vbmi : &avx512;
   }
   if (max_vector_bytes >= 32 && __builtin_cpu_supports("avx2")) {

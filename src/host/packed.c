@@ -10,6 +10,8 @@
 enum { BLOCK = RLO__HOST_CAST_BLOCK };
 
 static const rlo__host_cast none;
+static const float zeros[BLOCK];
+static const rlo__host_numbers no_numbers = {zeros, 0};
 
 static rlo__host_row_fn row_of(const rlo__host_kernels *kernels, int32_t bits, bool packs) {
   static const int rows[][2] = {[1] = {RLO__HOST_ROW_UNPACK_1, RLO__HOST_ROW_PACK_1},
@@ -40,7 +42,7 @@ void rlo__host_unpack(const rlo__host_kernels *kernels, int32_t bits, uint8_t *d
   }
   for (int64_t done = 0; done < bytes; done += BLOCK) {
     const int64_t first = rlo__max(rlo__min(done, bytes - BLOCK), 0);
-    row(&none, dst + first * per_byte, src + first, NULL);
+    row(&none, dst + first * per_byte, src + first, BLOCK, no_numbers);
   }
 }
 
@@ -70,7 +72,7 @@ void rlo__host_pack(const rlo__host_kernels *kernels, int32_t bits, uint8_t *pac
   uint8_t *to = bytes < BLOCK ? few : dst;
   for (int64_t done = 0; done < bytes; done += BLOCK) {
     const int64_t first = rlo__max(rlo__min(done, bytes - BLOCK), 0);
-    row(&none, to + first, src + first * per_byte, NULL);
+    row(&none, to + first, src + first * per_byte, BLOCK, no_numbers);
   }
   if (bytes < BLOCK) {
     memcpy(dst, few, (size_t)bytes);

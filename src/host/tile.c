@@ -17,7 +17,8 @@ enum {
   /** Rows of packed units that are prefetched at once, and columns. */
   PACKED_ROWS = 16,
   PACKED_COLUMNS = 64,
-  /** Streams of so many bytes, and so few, may begin and end within lines. */
+  /** Streams of so many bytes, and so few, may begin and end within lines, and so may what
+   *  is converted. */
   LONG_BYTES = 1024,
   FEW_STREAMS = 4
 };
@@ -347,7 +348,9 @@ static void cast_run(const rlo__host_tile *t, int64_t i, int64_t j, uint8_t *dst
     operands->grains = t->workspace->operand_rows + j;
     operands->grain_values = t->grain_bytes / cast->src_bytes;
   }
-  rlo__host_cast_run(cast, dst, src, bytes, operands);
+  const bool is_long = rlo__host_cast_scale(cast, bytes) >= LONG_BYTES;
+  rlo__host_cast_run(cast, dst, src, bytes, operands,
+                     t->nest->is_past_caches && is_long ? t->kernels->copy_past_caches : NULL);
 }
 
 /** Converts grain by grain where grains are long or stand apart in the destination, else

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threshold.h"
 #include "relayout/quantize.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
@@ -255,6 +257,48 @@ RLO_LOOP_TEST(test_quantize__pairs_of_types_and_layouts, 0, 2 * NUM_CODES) {
     }
   }
   ck_assert_int_gt(runs, 10);
+}
+
+/* Rows of several chunks of the host's conversions: operands of a row, of each value, of
+ * blocks that begin and end within vectors, and of columns in turned arrays. */
+RLO_LOOP_TEST(test_quantize__long_rows, 0, 4) {
+  static const char *const pairs[][2] = {
+      {"f32", "s8"}, {"bf16", "u8"}, {"s8", "f32"}, {"u8", "bf16"}};
+  static const char *const scales[] = {"f32[70,1]", "f32[1,1500]", "f32[70,15]", "f32[7,1500]",
+                                       "f32[70,1500]"};
+  static float lists[2 * 70 * 1500 + 1];
+  static uint8_t x[4 * 70 * 1500], y[4 * 70 * 1500 + 3], by_reference[4 * 70 * 1500];
+  test_random random = test_random_begin("test_quantize__long_rows");
+  for (size_t n = 0; n < sizeof lists / sizeof lists[0]; ++n) {
+    lists[n] = (float)test_random_in(&random, -100, 100) / 64.0F;
+  }
+  for (size_t n = 0; n < sizeof x; ++n) {
+    x[n] = (uint8_t)(n % 4 == 3 ? 0x41 : test_random_in(&random, 0, 255));
+  }
+  for (int32_t way = 0; way < 4; ++way) {
+    for (size_t n = 0; n < sizeof scales / sizeof scales[0]; ++n) {
+      char src_text[32];
+      char dst_text[32];
+      snprintf(src_text, sizeof src_text, "%s[70,1500]", pairs[_i][0]);
+      snprintf(dst_text, sizeof dst_text, "%s[70,1500]%s", pairs[_i][1], way % 2 ? "{0,1}" : "");
+      const rlo_shape src = test_shape_of(src_text);
+      const rlo_shape dst = test_shape_of(dst_text);
+      const rlo_shape by = test_shape_of(scales[n]);
+      rlo_quantization q = RLO_QUANTIZATION_INIT;
+      q.scales = &by;
+      q.has_zero_points = true;
+      rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+      expect_ok(_i < 2 ? rlo_combine_options_quantize(&options, dst.dtype, &q)
+                       : rlo_combine_options_dequantize(&options, &q));
+      expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
+      rlo__thresholds.host_past_caches_bytes = way < 2 ? 1 : INT64_MAX;
+      /* At no multiple of 4 bytes. */
+      const void *list = (const uint8_t *)lists + 1;
+      expect_ok(rlo_run_host(&problem, x, list, y + 3, 2));
+      expect_ok(rlo_problem_run_host_indexed(&problem, x, list, by_reference));
+      ck_assert_mem_eq(y + 3, by_reference, (size_t)problem.dst_bytes);
+    }
+  }
 }
 
 RLO_TEST(test_quantize__ties_go_to_the_even_number_before_the_zero_point) {
