@@ -7,7 +7,7 @@
 #include "base/threshold.h"
 #include "ir/problem.h"
 
-enum { LINE = RLO__HOST_LINE_BYTES, FEW_STREAMS = 8, MAX_BLOCK_VECTORS = 8 };
+enum { LINE = RLO__HOST_LINE_BYTES, JOINED_STREAMS = 8, MAX_BLOCK_VECTORS = 8 };
 
 typedef struct axis {
   int64_t extent, src, dst, operand;
@@ -206,7 +206,8 @@ static bool are_streams_better(const rlo__host_nest *nest) {
   const bool is_split = nest->move == RLO__HOST_MOVE_SPLIT;
   const int64_t few = is_split ? nest->along_src.extent : nest->along_dst.extent;
   const int64_t length = is_split ? nest->along_dst.extent : nest->along_src.extent;
-  return few <= FEW_STREAMS && length * nest->grain_bytes >= (int64_t)4 * LINE;
+  return few <= (is_split ? RLO__HOST_STORED_STREAMS : JOINED_STREAMS) &&
+         length * nest->grain_bytes >= (int64_t)4 * LINE;
 }
 
 static bool is_plane_of_blocks(const rlo__host_nest *nest) {

@@ -10,6 +10,10 @@
 #define RLO__HOST_MAX_SHUFFLED 16
 #define RLO__HOST_STREAM_WIDTH 16
 
+/** Most streams that are stored past the caches at once. More of them leave parts of lines in
+ *  the processor's buffers. */
+#define RLO__HOST_STORED_STREAMS 6
+
 /** Most bytes of a step, and of its masks. */
 #define RLO__HOST_MAX_PERIOD     512
 #define RLO__HOST_MAX_MASK_BYTES 4096

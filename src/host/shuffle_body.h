@@ -16,6 +16,10 @@
  * No include guard: see above. PASTE(a, b) joins the values of two macros.
  */
 
+/* How far a run is prefetched where stores go past the caches: hardware does not look beyond a
+ * page. */
+#define RUN_AHEAD 4096
+
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 /* Where vector k of a step is, in a run or of a stream. */
@@ -37,6 +41,11 @@ INLINE int64_t PASTE(steps_, ISA)(uint8_t *dst, const uint8_t *src,
     const uint8_t *from = src + step * src_step;
     const uint8_t *mask = shuffle->masks;
     VECTOR in[RLO__HOST_MAX_SHUFFLED];
+    if (is_past_caches && is_src_run) {
+      for (int64_t k = 0; k < LANES * shuffle->period; k += 64) {
+        __builtin_prefetch(from + RUN_AHEAD + k, 0, 2);
+      }
+    }
 #pragma GCC unroll 8
     for (int64_t u = 0; u < num_vectors; ++u) {
       in[u] = LOAD(from + PASTE(place_, ISA)(shuffle, u, num_vectors, is_src_run), src_step);
@@ -112,6 +121,7 @@ TARGET static void PASTE(streams_, ISA)(uint8_t *dst, const uint8_t *src,
 #endif
 
 #undef INLINE
+#undef RUN_AHEAD
 #undef CASE
 #undef ISA
 #undef TARGET

@@ -492,7 +492,8 @@ static bool has_aligned_shuffles(const rlo__host_tile *t) {
   const bool is_long = t->ni <= FEW_STREAMS && nest->tile_dst * t->grain_bytes >= LONG_BYTES;
   switch (nest->move) {
     case RLO__HOST_MOVE_SPLIT:
-      return (first | nest->alignment) % (is_long ? RLO__HOST_STREAM_WIDTH : LINE) == 0;
+      return t->ni <= RLO__HOST_STORED_STREAMS &&
+             (first | nest->alignment) % (is_long ? RLO__HOST_STREAM_WIDTH : LINE) == 0;
     case RLO__HOST_MOVE_JOIN:
       return first % RLO__HOST_STREAM_WIDTH == 0;
     default:
