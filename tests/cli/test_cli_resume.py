@@ -555,10 +555,17 @@ class Verify(Resume):
         self.assertEqual(end["digest"], self.ok("digest", "out.npy")[:32])
 
     def test_it_finds_a_wrong_byte(self):
-        # The writes before it are the journal's.
-        self.stop(flip=100)
-        self.fails(1, ["the host makes", "out.npy"], *self.arguments,
-                   "--verify")
+        # The writes before it are the journal's; so is it on a busy machine, or its box
+        # is not noted before the job is stopped, and is written again.
+        for flip in range(100, 110):
+            self.stop(flip=flip)
+            result = self.run_command(*self.arguments, "--verify")
+            if "the host makes" in result.err:
+                break
+            for name in set(os.listdir(self.folder)) - {"in.npy"}:
+                os.unlink(self.path(name))
+        self.assertEqual(result.code, 1)
+        self.assertRegex(result.err, "the host makes .* out.npy")
         self.assert_files("in.npy")
 
 
