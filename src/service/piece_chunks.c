@@ -297,9 +297,12 @@ static int64_t staging_bytes(const chunks *c, const int64_t *box, int64_t slots)
   return rlo__mul_capped(rlo__add_capped(boxes, chunk), unit);
 }
 
+static bool is_within(const chunks *c, const int64_t *box) {
+  return box_bytes(c, box) <= rlo__max(c->budget->box_bytes, c->atom_bytes);
+}
+
 static bool fits(const chunks *c, const int64_t *box, int64_t slots) {
-  return staging_bytes(c, box, slots) <= c->budget->host_bytes &&
-         box_bytes(c, box) <= rlo__max(c->budget->box_bytes, c->atom_bytes);
+  return staging_bytes(c, box, slots) <= c->budget->host_bytes && is_within(c, box);
 }
 
 /* Finds the least extents whose edges are edges of chunks; the whole if there are
@@ -472,8 +475,11 @@ static rlo_status make(chunks *c, int64_t *out_least_bytes, bool *out_is_found) 
     return RLO_OK;
   }
   c->atom_bytes = tally.max_bytes;
-  *out_least_bytes =
-      rlo__min(staging_bytes(c, c->atoms, 1), staging_bytes(c, c->grid.problem->extents, 1));
+  const int64_t *extents = c->grid.problem->extents;
+  *out_least_bytes = staging_bytes(c, c->atoms, 1);
+  if (is_within(c, extents)) {
+    *out_least_bytes = rlo__min(*out_least_bytes, staging_bytes(c, extents, 1));
+  }
   align_box(c);
   RLO_TRY(search_box(c, out_is_found));
   return *out_is_found && !c->are_granules ? count_parts(c) : RLO_OK;

@@ -341,6 +341,43 @@ RLO_TEST(test_piece_plan__boxes_of_chunks_share_more_values_than_one) {
   expect_counts_of_chunks(16, 9);
 }
 
+/* Memory for the whole is not enough where a box may not have it. */
+RLO_TEST(test_piece_plan__the_least_memory_of_chunks_is_of_boxes_within_the_budget) {
+  test_plan_make(8, 2, (int64_t[]){4, 5}, (int64_t[]){0, 0}, (int64_t[]){5, 1}, &whole);
+  whole.num_guards = 2;
+  whole.guards[0] = (rlo_guard){RLO_GUARD_SKIP, {.axis = {1, 0}}, 1};
+  whole.guards[1] = (rlo_guard){RLO_GUARD_SKIP, {.axis = {0, 1}}, 1};
+  whole.src_bytes = 16;
+  whole.dst_bytes = 26;
+  rlo_storage_traits source = file;
+  source.granule_bytes = 6;
+  source.bytes = 21;
+  file.bytes = 33;
+  budget.alignment_bytes = 64;
+  budget.piece_bytes = 4;
+  budget.box_bytes = 6;
+  budget.host_bytes = 4;
+  expect_refusal_with(rlo__piece_plan_make(&whole, &source, &file, &budget, &plan),
+                      RLO_OUT_OF_RANGE, "suffices is 192");
+  budget.host_bytes = 192;
+  expect_ok(rlo__piece_plan_make(&whole, &source, &file, &budget, &plan));
+}
+
+/* A guard skips the last part, which would lie beyond the storage. */
+RLO_TEST(test_piece_plan__a_skipped_part_beyond_the_storage) {
+  test_plan_make(24, 2, (int64_t[]){3, 2}, (int64_t[]){2, 1}, (int64_t[]){12, 6}, &whole);
+  whole.num_guards = 1;
+  whole.guards[0] = (rlo_guard){RLO_GUARD_SKIP, {.axis = {2, 1}}, 5};
+  whole.src_bytes = 18;
+  whole.dst_bytes = 75;
+  rlo_storage_traits plain = file;
+  file.granule_bytes = 6;
+  file.bytes = 75;
+  budget.host_bytes = 12;
+  expect_ok(rlo__piece_plan_make(&whole, &plain, &file, &budget, &plan));
+  ck_assert_int_ge(plan.bytes_written, 27);
+}
+
 RLO_TEST(test_piece_plan__the_last_granule_ends_with_the_storage) {
   test_plan_make(8, 1, (int64_t[]){100}, (int64_t[]){1}, (int64_t[]){1}, &whole);
   whole.src_bytes = whole.dst_bytes = 100;
