@@ -206,7 +206,9 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   tally->is_granular = tally->is_granular && (is_granular || t->side == RLO__SIDE_SOURCE);
   tally->has_hulls = tally->has_hulls || is_hull;
   const int64_t bytes = rlo__lattice_bytes(&lattice);
-  int64_t sum = rlo__mul_capped(bytes, count) - cut_bytes;
+  int64_t sum = rlo__mul_capped(bytes, count);
+  /* A piece beyond the storage is one that guards skip. */
+  sum -= cut_bytes < t->granule_bytes ? cut_bytes : 0;
   tally->max_bytes = rlo__max(tally->max_bytes, bytes);
   tally->sum_bytes = rlo__add_capped(tally->sum_bytes, sum);
   if (sum > t->most_bytes) {
