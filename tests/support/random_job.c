@@ -386,7 +386,7 @@ void test_job_expect_counts(const test_job_counts *counts) {
   (void)fflush(stdout);
   ck_assert_int_gt(counts->with_pieces, counts->jobs / 4);
   ck_assert_int_gt(counts->with_boxes, counts->jobs / 5);
-  ck_assert_int_gt(counts->of_two_passes, counts->jobs / 100);
+  ck_assert_int_gt(counts->of_two_passes, counts->jobs / 400);
   ck_assert_int_gt(counts->of_scratch, 0);
   ck_assert_int_lt(counts->refused, counts->jobs / 3);
 }

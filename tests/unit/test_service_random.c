@@ -38,7 +38,7 @@ RLO_TEST(test_service_random__one_after_the_other) {
   transpose_service_close(service);
   test_job_expect_counts(&counts);
   ck_assert_int_gt(counts.jobs, num_problems() / 5);
-  ck_assert_int_gt(counts.with_thousands, counts.jobs / 100);
+  ck_assert_int_gt(counts.with_thousands, counts.jobs / 400);
   ck_assert_int_gt(counts.read_forward, 0);
   ck_assert_int_gt(counts.written_forward, 0);
   ck_assert_int_gt(counts.cut_loads, 0);
