@@ -28,12 +28,12 @@ RLO_INLINE long rlo_row_at(rlo_row_list rows, int k) {
   return rows.is_listed ? rows.table[k] : k * rows.step;
 }
 
-/* 1: while a block is loaded, the rows of one that comes later are brought into
- * the first-level cache, in place of the next group's into the second. Hardware
- * follows 16 rows and less by itself, and blocks leave as they come. */
-#define RLO_NEAR                                                           \
-  (RLO_PREFETCH && RLO_NT && RLO_DST_ALIGN >= 64 && RLO_UNIT_BYTES >= 4 && \
-   RLO_JOINED_BITS == 0)
+/* 1: while a block is loaded, the rows of one that comes later are prefetched, in
+ * place of the next group's, and blocks leave as they come. Hardware follows 16
+ * rows and less by itself into the second-level cache, so that they go to the
+ * first; blocks of 1 and 2 bytes have more rows, and go to the second. */
+#define RLO_NEAR \
+  (RLO_PREFETCH && RLO_NT && RLO_DST_ALIGN >= 64 && RLO_JOINED_BITS == 0)
 
 /* The rows of a block that comes later. */
 typedef struct rlo_near {
@@ -146,8 +146,13 @@ RLO_INLINE void rlo_load_block(__private rlo_block *block,
 #pragma unroll
     for (int k = 0; k < RLO_LANE_UNITS; ++k) {
 #if RLO_NEAR
-      rlo_prefetch_near(near.from +
-                        rlo_row_at(near.rows, q * RLO_LANE_UNITS + k));
+      __global const uchar *later =
+          near.from + rlo_row_at(near.rows, q * RLO_LANE_UNITS + k);
+      if (RLO_UNIT_BYTES >= 4) {
+        rlo_prefetch_near(later);
+      } else {
+        rlo_prefetch(later);
+      }
 #endif
       r[k] = rlo_read_line(from + rlo_row_at(rows, q * RLO_LANE_UNITS + k),
                            rows.join);

@@ -132,9 +132,9 @@ RLO_INLINE void rlo_store_block_line(rlo_target target, int c, rlo_line line) {
   }
 }
 
-/* Blocks from the one that is moved to the one that is brought near. */
+/* Blocks from the one that is moved to the one that is prefetched. */
 #ifndef RLO_NEAR_BLOCKS
-#define RLO_NEAR_BLOCKS 4
+#define RLO_NEAR_BLOCKS (RLO_UNIT_BYTES >= 4 ? 4 : 2)
 #endif
 
 /* The rows of the block that is moved RLO_NEAR_BLOCKS after the one at (i, j):
