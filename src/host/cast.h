@@ -50,7 +50,7 @@
   X(F32_F64, float, double, quiet(x))                           \
   X(F32_F16, float, uint16_t, pack(&packing, x))                \
   X(F32_BF16, float, uint16_t, bf16_of(x))                      \
-  X(BF16_F32, uint16_t, float, quiet(float_of(x << 16)))        \
+  X(BF16_F32, uint16_t, float, of_bf16(x))                      \
   X(F32_F8, float, uint8_t, pack(&packing, x))                  \
   X(F16_F32, uint16_t, float, unpack(&unpacking, x))            \
   X(F64_F32, double, float, quiet((float)x))                    \

@@ -45,6 +45,10 @@ VALUE int32_t bf16_of(float x) {
   return pick((bits & 0x7fffffff) > 0x7f800000, 0x7fc0, near);
 }
 
+VALUE float of_bf16(uint32_t x) {
+  return quiet(float_of((int32_t)(x << 16)));
+}
+
 VALUE uint8_t is_true(double x) {
   return x != 0;
 }
