@@ -135,6 +135,8 @@ static rlo_status fix_quotients(const rlo__piece_plan *plan, int64_t number, con
   for (int32_t n = 0; n < plan->num_quotients; ++n) {
     int64_t first;
     int64_t count = list_values(plan, n, begins, ends, &first);
+    /* A box of which a quotient has no value has no piece. */
+    RLO_FAIL_IF(count == 0, RLO_INTERNAL, "quotient %d has no value in a piece", (int)n);
     RLO_TRY(rlo__problem_fix_quotient(out, plan->quotients[n].term, first + number % count));
     number /= count;
   }
