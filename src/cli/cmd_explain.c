@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "relayout/permutation.h"
+
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "command.h"
@@ -334,14 +336,11 @@ static const rlo__option options[] = {
 /* Turns the relayout around. */
 static void invert(rlo__explain_request *e) {
   const rlo_shape dst = e->src;
-  const int32_t rank = e->src.rank;
   int32_t forward[RLO_MAX_RANK];
   memcpy(forward, e->permutation, sizeof forward);
   e->src = e->dst;
   e->dst = dst;
-  for (int32_t k = 0; k < rank; ++k) {
-    e->permutation[forward[k]] = k;
-  }
+  rlo_permutation_inverse(forward, dst.rank, e->permutation);
 }
 
 int rlo__explain_run(const rlo__command *command, int argc, char **argv, rlo__explain_request *e) {

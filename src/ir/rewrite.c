@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "ir/form.h"
 #include "ir/update.h"
+#include "relayout/permutation.h"
 
 rlo_status rlo__rewrite_add_axis(rlo_problem *problem, const char *what, const char *of,
                                  int64_t extent, int32_t *out_axis) {
@@ -81,15 +82,11 @@ void rlo__rewrite_remove_axis(rlo_problem *problem, int32_t axis) {
 void rlo__rewrite_permute_axes(rlo_problem *problem, const int32_t *order) {
   int64_t old[RLO_MAX_AXES];
   memcpy(old, problem->extents, sizeof old);
-  for (int32_t k = 0; k < problem->num_axes; ++k) {
-    problem->extents[k] = old[order[k]];
-  }
+  rlo_permutation_apply(order, problem->num_axes, old, problem->extents);
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);
     memcpy(old, form->axis, sizeof old);
-    for (int32_t k = 0; k < problem->num_axes; ++k) {
-      form->axis[k] = old[order[k]];
-    }
+    rlo_permutation_apply(order, problem->num_axes, old, form->axis);
   }
 }
 

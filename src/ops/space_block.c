@@ -46,9 +46,7 @@ static rlo_status to_space(rlo_chain *chain, const block_plan *p) {
   int64_t inside[RLO_MAX_RANK];
   int32_t to_outside[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
-  for (int32_t k = 0; k < p->rank; ++k) {
-    inside[k] = p->outside[p->to_inside[k]];
-  }
+  rlo_permutation_apply(p->to_inside, p->rank, p->outside, inside);
   rlo_permutation_inverse(p->to_inside, p->rank, to_outside);
   RLO_TRY(rlo_chain_reshape(chain, inside, p->rank));
   RLO_TRY(rlo_chain_transpose(chain, to_outside));

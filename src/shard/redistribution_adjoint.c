@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
+#include "relayout/permutation.h"
 #include "shard/redistribution.h"
 
 /* Makes the sharding of the same tiles with subgroups of kind `to` in place of
@@ -63,9 +64,7 @@ rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan, boo
                                         .to = &plan->source_shape,
                                         .permutation = inverse,
                                         .num_devices = plan->num_devices};
-  for (int32_t k = 0; k < plan->rank; ++k) {
-    inverse[plan->from[k]] = k;
-  }
+  rlo_permutation_inverse(plan->from, plan->rank, inverse);
   RLO_TRY(make_source(plan, sums_copies, &options.from_sharding));
   rlo_status status = exchange(plan->sharding[0], RLO_SHARDING_UNREDUCED, RLO_SHARDING_REPLICATED,
                                &options.to_sharding);

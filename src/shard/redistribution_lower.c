@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "relayout/ops.h"
+#include "relayout/permutation.h"
 #include "shard/redistribution.h"
 
 /* The part of an array that a device holds, and where it begins. */
@@ -59,10 +60,8 @@ static rlo_status begin_piece(const rlo_redistribution *plan, const int64_t *sen
   rlo_box box = {.rank = plan->rank};
   int64_t begin[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
-  for (int32_t k = 0; k < plan->rank; ++k) {
-    box.start[plan->from[k]] = piece->box.start[k];
-    box.limit[plan->from[k]] = piece->box.limit[k];
-  }
+  rlo_permutation_apply_inverse(plan->from, plan->rank, piece->box.start, box.start);
+  rlo_permutation_apply_inverse(plan->from, plan->rank, piece->box.limit, box.limit);
   RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, *sender, &source));
   RLO_TRY(locate(&source, &box, *sender, begin, end));
   RLO_TRY(rlo_chain_create(&source.shape, out_chain));
