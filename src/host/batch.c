@@ -30,10 +30,9 @@ static rlo_status prepare(batch *b, int32_t n, const rlo_batch_item *item) {
   const int32_t numbers[] = {item->src, item->dst};
   const int64_t bytes[] = {item->problem->src_bytes, item->problem->dst_bytes};
   for (int32_t side = 0; side < 2; ++side) {
-    if (b->memories[numbers[side]] == NULL && bytes[side] > 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "memory %d is NULL; %lld bytes are needed",
-                      (int)numbers[side], (long long)bytes[side]);
-    }
+    RLO_FAIL_IF(b->memories[numbers[side]] == NULL && bytes[side] > 0, RLO_INVALID_ARGUMENT,
+                "memory %d is NULL; %lld bytes are needed", (int)numbers[side],
+                (long long)bytes[side]);
   }
   e->item = item;
   e->mover = n > 0 && e[-1].item->problem == item->problem ? e[-1].mover : NULL;
@@ -72,9 +71,8 @@ static rlo_status run_share(const void *payload, int32_t share, int32_t num_shar
 rlo_status rlo_batch_run_host(const rlo_batch_item *items, int32_t count, void *const *memories,
                               int32_t num_memories, int32_t num_threads) {
   RLO_REQUIRE_LIST(memories, count);
-  if (num_threads < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'num_threads' is %d; at least 1", (int)num_threads);
-  }
+  RLO_FAIL_IF(num_threads < 1, RLO_INVALID_ARGUMENT, "'num_threads' is %d; at least 1",
+              (int)num_threads);
   const rlo_batch_item **order = NULL;
   RLO_TRY(rlo__batch_order(items, count, num_memories, &order));
   batch b = {.count = count, .memories = memories};

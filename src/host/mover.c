@@ -226,9 +226,7 @@ static rlo_status add_slices(rlo__host_mover *mover, const rlo_problem *problem,
     }
   }
   added.slices.record = rlo__alloc_array(rlo__record_count(problem), sizeof(int64_t));
-  if (added.slices.record == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(added.slices.record);
   rlo__record_write(problem, added.slices.record);
   rlo_status status = add_part(mover, &added);
   if (status != RLO_OK) {
@@ -281,9 +279,7 @@ static rlo_status make_cast(rlo__host_mover *mover, const rlo_problem *work) {
     return RLO_OK;
   }
   rlo__host_cast *cast = rlo__alloc_unset(sizeof *cast);
-  if (cast == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(cast);
   if (rlo__host_cast_make(work, mover->kernels, cast)) {
     mover->cast = cast;
   } else {
@@ -315,9 +311,7 @@ static rlo_status prepare(rlo__host_mover *mover, rlo_problem *work) {
 
 static rlo_status create(rlo__host_mover *mover, const rlo_problem *problem) {
   rlo_problem *work = rlo__alloc(sizeof *work);
-  if (work == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(work);
   *work = *problem;
   rlo_status status = prepare(mover, work);
   rlo__free(work);
@@ -334,9 +328,7 @@ static rlo_status create(rlo__host_mover *mover, const rlo_problem *problem) {
 rlo_status rlo__host_mover_create(const rlo_problem *problem, rlo__host_mover **out_mover) {
   RLO_TRY(rlo__problem_validate(problem));
   rlo__host_mover *mover = rlo__alloc(sizeof *mover);
-  if (mover == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(mover);
   mover->kernels = rlo__host_kernels_get();
   mover->is_past_caches = problem->dst_bytes >= rlo__thresholds.host_past_caches_bytes;
   mover->index_bytes = rlo_problem_loads(problem) ? problem->index_bytes : 0;
@@ -389,9 +381,7 @@ static rlo_status run_nest(share_run *s, const rlo__host_nest *nest, int64_t fir
   if (s->workspace == NULL) {
     s->workspace = rlo__host_workspace_create();
   }
-  if (s->workspace == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(s->workspace);
   rlo__host_nest_run(nest, s->mover->kernels, &s->memories, first, end, s->workspace);
   return RLO_OK;
 }
@@ -411,9 +401,7 @@ static rlo_status run_part(void *payload, const rlo_problem *problem, bool is_pl
 /** Runs the slices first <= n < end, of which there is one or more. */
 static rlo_status run_slices(const slices *s, share_run *by, int64_t first, int64_t end) {
   rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
-  if (problem == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(problem);
   rlo__record_read(s->record, problem);
   const int64_t begin = first * s->points;
   const int64_t stop = rlo__min(end * s->points, s->extent);
@@ -431,14 +419,10 @@ static rlo_status run_slices(const slices *s, share_run *by, int64_t first, int6
 rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover, const void *src,
                                      const void *indices, void *dst, int32_t share,
                                      int32_t num_shares) {
-  if (share < 0 || share >= num_shares) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "share %d of %d does not exist", (int)share,
-                    (int)num_shares);
-  }
-  if (indices == NULL && mover->index_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices are NULL; %lld bytes are needed",
-                    (long long)mover->index_bytes);
-  }
+  RLO_FAIL_IF(share < 0 || share >= num_shares, RLO_INVALID_ARGUMENT,
+              "share %d of %d does not exist", (int)share, (int)num_shares);
+  RLO_FAIL_IF(indices == NULL && mover->index_bytes > 0, RLO_INVALID_ARGUMENT,
+              "the indices are NULL; %lld bytes are needed", (long long)mover->index_bytes);
   share_run s = {mover, {src, indices, mover->operand_length, dst}, NULL};
   rlo_status status = RLO_OK;
   /* The caller may round otherwise, or flush denormals. */
@@ -495,9 +479,7 @@ rlo_status rlo__host_run_shares(rlo__host_share_fn run, const void *payload, dou
     return run(payload, 0, 1);
   }
   job *jobs = rlo__alloc_array((size_t)threads, sizeof *jobs);
-  if (jobs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(jobs);
   for (int32_t n = 0; n < threads; ++n) {
     jobs[n] = (job){.run = run, .payload = payload, .share = n, .num_shares = threads};
     jobs[n].has_thread = n > 0 && rlo__thread_start(run_job, &jobs[n], &jobs[n].thread) == RLO_OK;
@@ -552,9 +534,8 @@ static rlo_status check_memory(const rlo_problem *problem, const void *src, cons
 rlo_status rlo_run_host(const rlo_problem *problem, const void *src, const void *indices, void *dst,
                         int32_t num_threads) {
   RLO_REQUIRE(problem);
-  if (num_threads < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'num_threads' is %d; at least 1", (int)num_threads);
-  }
+  RLO_FAIL_IF(num_threads < 1, RLO_INVALID_ARGUMENT, "'num_threads' is %d; at least 1",
+              (int)num_threads);
   rlo__host_mover *mover;
   RLO_TRY(rlo__host_mover_create(problem, &mover));
   rlo_status status = RLO_OK;

@@ -92,9 +92,7 @@ static rlo_status peel(peeler *p, const rlo_problem *problem);
 static rlo_status peel_slice(peeler *p, const rlo_problem *problem, int32_t axis, int64_t begin,
                              int64_t end) {
   rlo_problem *slice = rlo__alloc(sizeof *slice);
-  if (slice == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(slice);
   rlo_status status = rlo__problem_restrict(problem, axis, begin, end, slice);
   if (status == RLO_OK) {
     status = rlo_problem_canonicalize(slice, RLO_MAX_UNIT_BITS, NULL, NULL);

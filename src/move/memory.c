@@ -22,9 +22,7 @@ enum {
 rlo_status rlo__memory_create(rlo__place *place, int64_t bytes, rlo__memory **out_memory) {
   const bool is_host = place->context == NULL;
   rlo__memory *made = rlo__alloc(is_host ? HOST_OFFSET + (size_t)bytes : sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = (rlo__memory){
       .place = place, .host = is_host ? (char *)made + HOST_OFFSET : NULL, .bytes = bytes};
   rlo_status status = is_host ? RLO_OK : rlo__place_take_buffer(place, bytes, &made->buffer);
@@ -47,14 +45,11 @@ rlo_status rlo__memory_wrap(rlo__place *place, cl_mem buffer, int64_t offset_byt
     cl_context event_context = NULL;
     RLO_TRY(RLO_CL(clGetEventInfo, ready, CL_EVENT_CONTEXT, sizeof event_context, &event_context,
                    NULL));
-    if (event_context != place->context->cl_context) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "the event is of another context than the engine");
-    }
+    RLO_FAIL_IF(event_context != place->context->cl_context, RLO_INVALID_ARGUMENT,
+                "the event is of another context than the engine");
   }
   rlo__memory *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = (rlo__memory){.place = place,
                         .buffer = buffer,
                         .offset_bytes = offset_bytes,
@@ -89,9 +84,7 @@ static rlo_status create_buffer_over_host(const rlo_context *context, void *host
 rlo_status rlo__memory_over_host(rlo__place *place, void *host, int64_t bytes,
                                  rlo__memory **out_memory) {
   rlo__memory *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = (rlo__memory){.place = place, .host = host, .bytes = bytes, .is_external = true};
   rlo_status status = place->context == NULL
                           ? RLO_OK
@@ -188,11 +181,11 @@ rlo_status rlo__memory_check_commands(const rlo__memory *memory) {
   cl_int execution = CL_COMPLETE;
   RLO_TRY(RLO_CL(clGetEventInfo, memory->ready, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof execution,
                  &execution, NULL));
-  return execution < 0 ? rlo__status_fail_cl(RLO_DEVICE, "clGetEventInfo", execution,
-                                             "the command that writes this data has failed "
-                                             "with %s (%d)",
-                                             rlo__cl_error_name(execution), (int)execution)
-                       : RLO_OK;
+  return execution < 0
+             ? rlo__status_fail_cl(RLO_DEVICE, "clGetEventInfo", execution,
+                                   "the command that writes this data has failed with %s (%d)",
+                                   rlo__cl_error_name(execution), (int)execution)
+             : RLO_OK;
 }
 
 rlo_status rlo__memory_read(rlo__memory *memory, void *out_data, int64_t bytes) {

@@ -64,9 +64,7 @@ static rlo_status prepare(const rlo__place *place, const rlo__listed_problem *en
                           int32_t count, const rlo_segment_sum *sum,
                           const rlo_plan_options *options, rlo__move **out_move) {
   rlo__move *made = rlo__alloc(sizeof *made + (size_t)count * sizeof(step));
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   rlo__memo_entry_init(&made->entry, destroy);
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < count; ++n) {
@@ -125,9 +123,7 @@ rlo_status rlo__move_get(rlo__place *place, const rlo_problem *problem, bool is_
   const size_t count = rlo__record_count(problem);
   int64_t few[128];
   int64_t *numbers = RLO__SMALL_ARRAY(few, count + 1);
-  if (numbers == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(numbers);
   rlo__record_write(problem, numbers);
   numbers[count] = is_aligned;
   rlo__memo_key key = {.numbers = numbers, .count = count + 1};
@@ -200,9 +196,7 @@ rlo_status rlo__move_run(const rlo__move *move, void *const *operands, rlo__memo
   rlo_segment_sum_sizes sizes;
   rlo_segment_sum_get_sizes(move->sum, &sizes);
   rlo__memory order = {.host = rlo__alloc((size_t)sizes.order_bytes)};
-  if (order.host == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(order.host);
   rlo_status status =
       rlo_segment_sum_order_host(move->sum, operand_of(operands, 1)->host, order.host);
   if (status == RLO_OK) {

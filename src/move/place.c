@@ -29,9 +29,7 @@ rlo_status rlo__place_create(rlo_context *context, cl_command_queue queue, bool 
     RLO_TRY(rlo__context_check_process(context));
   }
   rlo__place *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   made->context = rlo_context_retain(context);
   made->num_threads = rlo__thread_processors();
   rlo_status status = RLO_OK;
@@ -225,9 +223,9 @@ rlo_status rlo__place_check_command(rlo__place *place, int64_t number) {
   const bool is_failed = has_failed(place, number);
   const cl_int code = place->failed_code;
   rlo__mutex_unlock(&place->mutex);
-  return is_failed ? rlo__status_fail_cl(RLO_DEVICE, "clGetEventInfo", code,
-                                         "a kernel that this data may depend on has failed "
-                                         "with %s (%d)",
-                                         rlo__cl_error_name(code), (int)code)
-                   : RLO_OK;
+  return is_failed
+             ? rlo__status_fail_cl(RLO_DEVICE, "clGetEventInfo", code,
+                                   "a kernel that this data may depend on has failed with %s (%d)",
+                                   rlo__cl_error_name(code), (int)code)
+             : RLO_OK;
 }

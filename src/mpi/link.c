@@ -184,10 +184,9 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
   t->has_notice = received.MPI_TAG == NOTICE_TAG;
   const int expected_bytes = t->has_notice ? (int)sizeof t->notice : t->expected_bytes;
   t->expected_bytes = -1;
-  if (bytes != expected_bytes) {
-    return RLO_FAIL(RLO_INTERNAL, "rank %d sent a message of %d bytes where %d are due",
-                    received.MPI_SOURCE, bytes, expected_bytes);
-  }
+  RLO_FAIL_IF(bytes != expected_bytes, RLO_INTERNAL,
+              "rank %d sent a message of %d bytes where %d are due", received.MPI_SOURCE, bytes,
+              expected_bytes);
   if (t->has_notice) {
     memcpy(&t->notice, t->data, sizeof t->notice);
   }
@@ -323,30 +322,25 @@ static rlo_status check_running(void) {
   int is_ended = 0;
   (void)MPI_Initialized(&is_begun);
   (void)MPI_Finalized(&is_ended);
-  return is_begun != 0 && is_ended == 0 ? RLO_OK
-                                        : RLO_FAIL(RLO_INVALID_ARGUMENT, "MPI is not %s",
-                                                   is_begun == 0 ? "initialised"
-                                                                 : "usable any more: it "
-                                                                   "was finalized");
+  return is_begun != 0 && is_ended == 0
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "MPI is not %s",
+                        is_begun == 0 ? "initialised" : "usable any more: it was finalized");
 }
 
 static rlo_status read_options(const rlo_mpi_link_options *options, int num_ranks,
                                rlo_mpi_link_options *out) {
   RLO_TRY(rlo__options_read("MPI link options", "RLO_MPI_LINK_OPTIONS_INIT", options, out,
                             sizeof *out));
-  if (out->devices_per_rank < 0 || out->num_devices < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%" PRId64 " devices to a rank and ranks of %" PRId64
-                    " devices: neither may be negative",
-                    out->devices_per_rank, out->num_devices);
-  }
+  RLO_FAIL_IF(out->devices_per_rank < 0 || out->num_devices < 0, RLO_INVALID_ARGUMENT,
+              "%" PRId64 " devices to a rank and ranks of %" PRId64
+              " devices: neither may be negative",
+              out->devices_per_rank, out->num_devices);
   RLO_REQUIRE_LIST(out->ranks, out->num_devices);
   for (int64_t k = 0; k < out->num_devices; ++k) {
-    if (out->ranks[k] < 0 || out->ranks[k] >= num_ranks) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "device %" PRId64 " is that of rank %" PRId32 ", which is outside 0..%d", k,
-                      out->ranks[k], num_ranks - 1);
-    }
+    RLO_FAIL_IF(out->ranks[k] < 0 || out->ranks[k] >= num_ranks, RLO_OUT_OF_RANGE,
+                "device %" PRId64 " is that of rank %" PRId32 ", which is outside 0..%d", k,
+                out->ranks[k], num_ranks - 1);
   }
   return RLO_OK;
 }
@@ -363,9 +357,7 @@ static rlo_status fill_link(MPI_Comm comm, const rlo_mpi_link_options *options,
   link->num_devices = o.num_devices;
   if (o.num_devices > 0) {
     link->ranks = rlo__alloc_array((size_t)o.num_devices, sizeof *link->ranks);
-    if (link->ranks == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(link->ranks);
     memcpy(link->ranks, o.ranks, (size_t)o.num_devices * sizeof *link->ranks);
   }
   link->functions = (rlo_exchange_link){.struct_size = sizeof link->functions,
@@ -416,16 +408,12 @@ rlo_status rlo_mpi_link_create(MPI_Comm comm, const rlo_mpi_link_options *option
   RLO_REQUIRE(out_link);
   *out_link = NULL;
   RLO_TRY(check_running());
-  if (comm == MPI_COMM_NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'comm' is MPI_COMM_NULL");
-  }
+  RLO_FAIL_IF(comm == MPI_COMM_NULL, RLO_INVALID_ARGUMENT, "'comm' is MPI_COMM_NULL");
   int is_inter = 0;
   TRY_MPI(MPI_Comm_test_inter, (comm, &is_inter));
-  if (is_inter) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'comm' is an intercommunicator, of two groups of ranks; one of a single "
-                    "group is needed, as MPI_Intercomm_merge makes it");
-  }
+  RLO_FAIL_IF(is_inter, RLO_INVALID_ARGUMENT,
+              "'comm' is an intercommunicator, of two groups of ranks; one of a single group is "
+              "needed, as MPI_Intercomm_merge makes it");
   MPI_Comm ours;
   TRY_MPI(MPI_Comm_dup, (comm, &ours));
   (void)MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);

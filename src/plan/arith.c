@@ -26,54 +26,45 @@ static bool divides_floats(const rlo_arithmetic *a) {
 
 rlo_status rlo__arith_check(const rlo_problem *problem, const rlo_device_info *device) {
   const rlo_arithmetic *a = &problem->arithmetic;
-  if (a->is_sequential) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "several points of the problem may add to one cell one "
-                    "after the other; the host reference runs it");
-  }
-  if (rlo__problem_is_repacking(problem) && rlo__arithmetic_compute(a) != RLO__COMPUTE_INTEGER) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s in elements of %d bits cannot move to elements of %d: "
-                    "devices would not keep the bits of a NaN; the host "
-                    "reference runs it",
-                    rlo_dtype_name(a->src_type), problem->unit_bits, a->dst_unit_bits);
-  }
-  if (rlo__arithmetic_compute(a) == RLO__COMPUTE_F64 && !device->has_f64) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "%s to %s is computed in f64, which the device lacks",
-                    rlo_dtype_name(a->src_type), rlo_dtype_name(a->dst_type));
-  }
-  if (divides_floats(a) && !device->has_f64) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "floats are divided, which the device does exactly in f64 only, and that it "
-                    "lacks; the host runs it");
-  }
+  RLO_FAIL_IF(a->is_sequential, RLO_UNSUPPORTED,
+              "several points of the problem may add to one cell one after the other; the host "
+              "reference runs it");
+  RLO_FAIL_IF(
+      rlo__problem_is_repacking(problem) && rlo__arithmetic_compute(a) != RLO__COMPUTE_INTEGER,
+      RLO_UNSUPPORTED,
+      "%s in elements of %d bits cannot move to elements of %d: devices would not keep the bits of "
+      "a NaN; the host reference runs it",
+      rlo_dtype_name(a->src_type), problem->unit_bits, a->dst_unit_bits);
+  RLO_FAIL_IF(rlo__arithmetic_compute(a) == RLO__COMPUTE_F64 && !device->has_f64, RLO_UNSUPPORTED,
+              "%s to %s is computed in f64, which the device lacks", rlo_dtype_name(a->src_type),
+              rlo_dtype_name(a->dst_type));
+  RLO_FAIL_IF(divides_floats(a) && !device->has_f64, RLO_UNSUPPORTED,
+              "floats are divided, which the device does exactly in f64 only, and that it lacks; "
+              "the host runs it");
   /* Doubles as well, for every other number passes through a float. */
   bool is_all_f64 = a->src_type == RLO_DTYPE_F64 && a->dst_type == RLO_DTYPE_F64;
-  if (rlo__arithmetic_compute(a) != RLO__COMPUTE_INTEGER && !is_all_f64 &&
-      !device->has_f32_denormals) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s to %s is computed in floats, of which the device takes "
-                    "denormals for 0; the host reference runs it",
-                    rlo_dtype_name(a->src_type), rlo_dtype_name(a->dst_type));
-  }
+  RLO_FAIL_IF(rlo__arithmetic_compute(a) != RLO__COMPUTE_INTEGER && !is_all_f64 &&
+                  !device->has_f32_denormals,
+              RLO_UNSUPPORTED,
+              "%s to %s is computed in floats, of which the device takes denormals for 0; the host "
+              "reference runs it",
+              rlo_dtype_name(a->src_type), rlo_dtype_name(a->dst_type));
   return RLO_OK;
 }
 
 static rlo_status check_fill(const rlo_problem *problem) {
   size_t half = (size_t)problem->arithmetic.dst_unit_bits / 16;
-  if (memcmp(problem->fill, problem->fill + half, half) != 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a fill of two different parts; devices compute complex "
-                    "numbers part by part; the host reference runs it");
-  }
+  RLO_FAIL_IF(memcmp(problem->fill, problem->fill + half, half) != 0, RLO_UNSUPPORTED,
+              "a fill of two different parts; devices compute complex numbers part by part; the "
+              "host reference runs it");
   return RLO_OK;
 }
 
 static rlo_status fail_between(const rlo_arithmetic *a, const char *why) {
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "%s to %s%s: devices compute complex numbers part by part; "
-                  "the host reference runs it",
-                  rlo_dtype_name(a->src_type), rlo_dtype_name(a->dst_type), why);
+  return RLO_FAIL(
+      RLO_UNSUPPORTED,
+      "%s to %s%s: devices compute complex numbers part by part; the host reference runs it",
+      rlo_dtype_name(a->src_type), rlo_dtype_name(a->dst_type), why);
 }
 
 /* The source's parts that are no part of a real destination are skipped. */
@@ -128,15 +119,13 @@ rlo_status rlo__arith_split_parts(rlo_problem *problem) {
   if (!is_src_complex && !is_dst_complex) {
     return RLO_OK;
   }
-  if ((is_src_complex && problem->unit_bits != rlo_dtype_value_bits(a->src_type)) ||
-      (is_dst_complex && a->dst_unit_bits != rlo_dtype_value_bits(a->dst_type))) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s in elements of %d bits to %s in %d; devices compute "
-                    "complex numbers of their own size; the host reference "
-                    "runs it",
-                    rlo_dtype_name(a->src_type), problem->unit_bits, rlo_dtype_name(a->dst_type),
-                    a->dst_unit_bits);
-  }
+  RLO_FAIL_IF((is_src_complex && problem->unit_bits != rlo_dtype_value_bits(a->src_type)) ||
+                  (is_dst_complex && a->dst_unit_bits != rlo_dtype_value_bits(a->dst_type)),
+              RLO_UNSUPPORTED,
+              "%s in elements of %d bits to %s in %d; devices compute complex numbers of their own "
+              "size; the host reference runs it",
+              rlo_dtype_name(a->src_type), problem->unit_bits, rlo_dtype_name(a->dst_type),
+              a->dst_unit_bits);
   RLO_TRY(is_dst_complex ? add_part_axis(problem, is_src_complex) : take_real_parts(problem));
   a->src_type = rlo__arithmetic_part(a->src_type);
   a->dst_type = rlo__arithmetic_part(a->dst_type);

@@ -264,9 +264,8 @@ static rlo_status cut_segments(const rlo_problem *problem, const row_cut *rows,
   cut.segment = rlo__min(rows->bytes,
                          is_gpu ? GPU_SEGMENT_BYTES : rlo__thresholds.plan_cpu_bits_segment_bytes);
   cut.row_segments = rlo__ceil_div(rows->bytes, cut.segment);
-  if (!rlo__mul(cut.row_segments, rows->rows, &cut.segments)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the segments of all rows exceed 64 bits");
-  }
+  RLO_FAIL_IF(!rlo__mul(cut.row_segments, rows->rows, &cut.segments), RLO_OVERFLOW,
+              "the segments of all rows exceed 64 bits");
   int64_t byte_cells = 8 / problem->unit_bits;
   cut.fits_32_bits =
       cut.segments <= INT32_MAX - cut.local &&
@@ -302,12 +301,10 @@ static rlo_status emit_parts(const rlo__family_query *query, const rlo_problem *
   RLO_TRY(rlo__specialized_define(parts, launch));
   RLO_TRY(define_levels(&levels, parts->num_axes, launch));
   RLO_TRY(rlo__partition_emit(&cut, 1, launch));
-  rlo__launch_describe(launch,
-                       "elements of %d bits, %lld rows of %lld bytes, segments "
-                       "of %lld, %d %s, %d guards",
-                       parts->unit_bits, (long long)rows.rows, (long long)rows.bytes,
-                       (long long)cut.segment, parts->num_terms,
-                       rlo_problem_loads(parts) ? "terms" : "quotients", parts->num_guards);
+  rlo__launch_describe(
+      launch, "elements of %d bits, %lld rows of %lld bytes, segments of %lld, %d %s, %d guards",
+      parts->unit_bits, (long long)rows.rows, (long long)rows.bytes, (long long)cut.segment,
+      parts->num_terms, rlo_problem_loads(parts) ? "terms" : "quotients", parts->num_guards);
   return RLO_OK;
 }
 
@@ -316,9 +313,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   int32_t bits = problem->unit_bits & -problem->unit_bits;
   bits = bits < 8 ? bits : 8;
   rlo_problem *parts = rlo__alloc(sizeof *parts);
-  if (parts == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(parts);
   *parts = *problem;
   bool is_fill_whole = !rlo__problem_uses_fill(problem) || rlo__fill_repeats(problem, bits);
   int32_t fill_parts = is_fill_whole ? 1 : problem->unit_bits / bits;

@@ -77,9 +77,8 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
     return RLO__REFUSE(why, "the kernel does not take these types");
   }
   if (!is_along_rows(problem) && contiguous_cells(problem) < 0) {
-    return RLO__REFUSE(why,
-                       "neither the innermost summed axis nor a kept one is "
-                       "contiguous in the source");
+    return RLO__REFUSE(
+        why, "neither the innermost summed axis nor a kept one is contiguous in the source");
   }
   if (!sum_fits(problem)) {
     return RLO__REFUSE(why, "its sum has too many axes, or too long ones");

@@ -168,15 +168,13 @@ static int64_t fetch_lines(const rlo__packed_block *b) {
 
 static void describe(const rlo__packed_block *b, rlo__launch *launch) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  rlo__launch_describe(launch,
-                       "%s %lldx%lld of %lld, runs of %lld and %lld bytes, units of "
-                       "%lld bytes, %s%s%s",
-                       b->moves_rows ? "rows" : "matrices", (long long)b->num_columns,
-                       (long long)b->num_rows, (long long)b->units,
-                       (long long)b->src_run_units * unit_bytes,
-                       (long long)b->dst_run_units * unit_bytes, (long long)unit_bytes,
-                       rlo__grid_order_name(b->cpu.order), b->is_direct ? ", direct" : ", staged",
-                       b->cpu.is_nontemporal ? ", non-temporal stores" : "");
+  rlo__launch_describe(
+      launch, "%s %lldx%lld of %lld, runs of %lld and %lld bytes, units of %lld bytes, %s%s%s",
+      b->moves_rows ? "rows" : "matrices", (long long)b->num_columns, (long long)b->num_rows,
+      (long long)b->units, (long long)b->src_run_units * unit_bytes,
+      (long long)b->dst_run_units * unit_bytes, (long long)unit_bytes,
+      rlo__grid_order_name(b->cpu.order), b->is_direct ? ", direct" : ", staged",
+      b->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
 /** The axes of a block as arguments of the kernel: those of more than a

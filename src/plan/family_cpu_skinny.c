@@ -39,8 +39,8 @@ static bool find_sides(const rlo_problem *problem, const rlo__geometry *geometry
   bool can_join = is_short(p->nb) && p->dst_ld == p->nb && p->na >= line_units;
   if (!can_split && !can_join) {
     return RLO__REFUSE(why,
-                       "its plane is %lld x %lld with steps of %lld and %lld; "
-                       "one side must be %d to %d, closely packed",
+                       "its plane is %lld x %lld with steps of %lld and %lld; one side must be %d "
+                       "to %d, closely packed",
                        (long long)p->na, (long long)p->nb, (long long)p->src_ld,
                        (long long)p->dst_ld, MIN_SHORT, MAX_SHORT);
   }

@@ -46,12 +46,10 @@ static rlo_status gather_emit(const rlo__family_query *query, rlo__launch *launc
                                      {0}};
   RLO_TRY(rlo__specialized_emit(query, "gather", constants, launch));
   RLO_TRY(rlo__partition_emit(&cut, pieces, launch));
-  rlo__launch_describe(launch,
-                       "segments of %lld, %lld to a group, units of %d bytes, "
-                       "%d %s, %d guards",
-                       (long long)cut.segment, (long long)cut.local * pieces,
-                       problem->unit_bits / 8, problem->num_terms,
-                       rlo_problem_loads(problem) ? "terms" : "quotients", problem->num_guards);
+  rlo__launch_describe(
+      launch, "segments of %lld, %lld to a group, units of %d bytes, %d %s, %d guards",
+      (long long)cut.segment, (long long)cut.local * pieces, problem->unit_bits / 8,
+      problem->num_terms, rlo_problem_loads(problem) ? "terms" : "quotients", problem->num_guards);
   return RLO_OK;
 }
 

@@ -155,9 +155,7 @@ static bool choose(const rlo__family_query *query, sum_plan *plan, rlo__str *why
   if (rlo__geometry_count_points(problem, 0, first, &plan->cells) != RLO_OK ||
       rlo__geometry_count_points(problem, first, last, &plan->blocks) != RLO_OK ||
       plan->cells > MAX_COUNT || plan->blocks > MAX_COUNT || problem->extents[last] > INT32_MAX) {
-    return RLO__REFUSE(why,
-                       "it has more cells, or longer sums, than the kernel "
-                       "can count");
+    return RLO__REFUSE(why, "it has more cells, or longer sums, than the kernel can count");
   }
   lay_grids(query, first, plan);
   share_out(query, first, plan);
@@ -216,9 +214,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
                            rlo__arg_stride(&problem->src, last),
                            {0}};
   RLO_TRY(rlo__grid_emit(query, &plan.group, "gpu_compute_sum", constants, args, launch));
-  rlo__launch_describe(launch,
-                       ", %s, %lld cells to a group, %lld blocks of each at a "
-                       "time",
+  rlo__launch_describe(launch, ", %s, %lld cells to a group, %lld blocks of each at a time",
                        plan.is_along_rows ? "along rows" : "down columns",
                        (long long)plan.group_cells, (long long)plan.slots);
   return RLO_OK;

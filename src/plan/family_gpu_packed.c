@@ -202,8 +202,8 @@ static void describe(const rlo__gpu_packed_plan *plan, rlo__launch *launch) {
     rlo__launch_describe(launch, "%lld%s", (long long)block->axes[k].size, k > 0 ? "x" : "");
   }
   rlo__launch_describe(launch,
-                       " units of %lld bytes, %lld to a group; a lane reads %lld "
-                       "bytes and writes %lld; runs of %lld and %lld bytes",
+                       " units of %lld bytes, %lld to a group; a lane reads %lld bytes and writes "
+                       "%lld; runs of %lld and %lld bytes",
                        (long long)unit_bytes, (long long)block->repeat,
                        (long long)plan->stage.read_bytes,
                        (long long)plan->write.word_units * unit_bytes,

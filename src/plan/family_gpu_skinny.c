@@ -52,8 +52,8 @@ static bool find_sides(skinny_plan *plan, rlo__str *why) {
   plan->is_split = is_short(p->na, MAX_SPLIT) && p->src_ld == p->na;
   if (!plan->is_split && !(is_short(p->nb, MAX_JOIN) && p->dst_ld == p->nb)) {
     return RLO__REFUSE(why,
-                       "its plane is %lld x %lld with steps of %lld and %lld; axis a must have "
-                       "%d to %d units, or axis b up to %d, closely packed",
+                       "its plane is %lld x %lld with steps of %lld and %lld; axis a must have %d "
+                       "to %d units, or axis b up to %d, closely packed",
                        (long long)p->na, (long long)p->nb, (long long)p->src_ld,
                        (long long)p->dst_ld, MIN_SHORT, MAX_SPLIT, MAX_JOIN);
   }

@@ -63,10 +63,8 @@ rlo_status rlo__geometry_count_points(const rlo_problem *problem, int32_t first,
                                       int64_t *inout_count) {
   int64_t count = *inout_count;
   for (int32_t a = first; a < end; ++a) {
-    if (!rlo__mul(count, problem->extents[a], &count)) {
-      return RLO_FAIL(RLO_OVERFLOW, "the points of a box of %d axes do not fit into 64 bits",
-                      problem->num_axes);
-    }
+    RLO_FAIL_IF(!rlo__mul(count, problem->extents[a], &count), RLO_OVERFLOW,
+                "the points of a box of %d axes do not fit into 64 bits", problem->num_axes);
   }
   *inout_count = count;
   return RLO_OK;

@@ -290,9 +290,7 @@ bool rlo__gpu_packed_choose(const rlo__family_query *query, rlo__gpu_packed_plan
   int64_t budget_bytes = device->local_memory_bytes / 2;
   budget_bytes = rlo__min(budget_bytes, rlo__thresholds.plan_gpu_packed_bytes);
   if (!rlo__gpu_block_choose(query, budget_bytes, rlo__gpu_local_items(device), &plan->block)) {
-    return RLO__REFUSE(why,
-                       "%d axes; no two of them fit into %lld bytes of local "
-                       "memory",
+    return RLO__REFUSE(why, "%d axes; no two of them fit into %lld bytes of local memory",
                        problem->num_axes, (long long)budget_bytes);
   }
   plan->num_guards = problem->num_guards;

@@ -134,9 +134,8 @@ int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis) {
 rlo_status rlo__grid_num_groups(const rlo__grid *grid, size_t *out_groups) {
   size_t groups = 1;
   for (int32_t n = 0; n < grid->num_axes; ++n) {
-    if (__builtin_mul_overflow(groups, grid->axes[n].extent, &groups)) {
-      return RLO_FAIL(RLO_OVERFLOW, "the number of work-groups leaves size_t");
-    }
+    RLO_FAIL_IF(__builtin_mul_overflow(groups, grid->axes[n].extent, &groups), RLO_OVERFLOW,
+                "the number of work-groups leaves size_t");
   }
   *out_groups = groups;
   return RLO_OK;
@@ -185,9 +184,7 @@ static bool guards_are_within_limits(const rlo__family_query *query, const rlo__
     limit_bytes = MIN_PARAMETER_BYTES;
   }
   if (needed_bytes > limit_bytes) {
-    return RLO__REFUSE(why,
-                       "its %d guards need %lld bytes of arguments; the device "
-                       "takes %lld",
+    return RLO__REFUSE(why, "its %d guards need %lld bytes of arguments; the device takes %lld",
                        num_guards, (long long)needed_bytes, (long long)limit_bytes);
   }
   return true;
@@ -393,10 +390,8 @@ void rlo__gpu_grid_magic(const rlo__grid *grid, int64_t out_magic[RLO__GRID_MAX_
 bool rlo__gpu_has_local_bytes(const rlo_device_info *device, const char *use, int64_t bytes,
                               rlo__str *why) {
   return bytes <= device->local_memory_bytes ||
-         RLO__REFUSE(why,
-                     "its %s %lld bytes of local memory; the device has "
-                     "%lld",
-                     use, (long long)bytes, (long long)device->local_memory_bytes);
+         RLO__REFUSE(why, "its %s %lld bytes of local memory; the device has %lld", use,
+                     (long long)bytes, (long long)device->local_memory_bytes);
 }
 
 /* ---------------------------------------------------- stores of CPU kernels */
@@ -424,10 +419,9 @@ bool rlo__cpu_takes_row_guards(const rlo_problem *problem, int32_t run, rlo__str
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     int64_t along = problem->guards[g].form.axis[run];
     if (along < -1 || along > 1) {
-      return RLO__REFUSE(why,
-                         "guard %d has the coefficient %lld along the row; the "
-                         "kernel takes -1, 0 and 1",
-                         g, (long long)along);
+      return RLO__REFUSE(
+          why, "guard %d has the coefficient %lld along the row; the kernel takes -1, 0 and 1", g,
+          (long long)along);
     }
   }
   return true;

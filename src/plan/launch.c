@@ -158,10 +158,9 @@ rlo_status rlo__launch_argument(rlo__launch *launch, rlo__argument_kind kind, co
   assert(launch->num_arguments < RLO__LAUNCH_MAX_ARGUMENTS);
   assert(count >= 0 && count <= lanes && (lanes != 1 || count == 1));
   for (int32_t k = 0; is_of_ints(kind) && k < count; ++k) {
-    if (values[k] < INT32_MIN || values[k] > INT32_MAX) {
-      return RLO_FAIL(RLO_OVERFLOW, "argument %d of kernel %s is %lld, beyond 32 bits",
-                      launch->num_arguments, launch->kernel_file, (long long)values[k]);
-    }
+    RLO_FAIL_IF(values[k] < INT32_MIN || values[k] > INT32_MAX, RLO_OVERFLOW,
+                "argument %d of kernel %s is %lld, beyond 32 bits", launch->num_arguments,
+                launch->kernel_file, (long long)values[k]);
   }
   int32_t first = 0;
   RLO_TRY(add_numbers(launch, values, count, lanes, &first));
@@ -206,12 +205,11 @@ rlo_status rlo__launch_begin(const rlo_problem *problem, const char *kernel_file
   static const rlo__argument_kind memories[] = {RLO__ARGUMENT_SRC, RLO__ARGUMENT_SRC_OFFSET,
                                                 RLO__ARGUMENT_DST, RLO__ARGUMENT_DST_OFFSET};
   launch->kernel_file = kernel_file;
-  if ((head & RLO__LAUNCH_ORIGIN) != 0 &&
-      (!rlo__mul(problem->src.base, problem->unit_bits / 8, &launch->src_base_bytes) ||
-       !rlo__mul(problem->dst.base, rlo_problem_dst_unit_bits(problem) / 8,
-                 &launch->dst_base_bytes))) {
-    return RLO_FAIL(RLO_OVERFLOW, "the origin of the problem, in bytes, exceeds 64 bits");
-  }
+  RLO_FAIL_IF((head & RLO__LAUNCH_ORIGIN) != 0 &&
+                  (!rlo__mul(problem->src.base, problem->unit_bits / 8, &launch->src_base_bytes) ||
+                   !rlo__mul(problem->dst.base, rlo_problem_dst_unit_bits(problem) / 8,
+                             &launch->dst_base_bytes)),
+              RLO_OVERFLOW, "the origin of the problem, in bytes, exceeds 64 bits");
   for (size_t n = 0; n < sizeof memories / sizeof memories[0]; ++n) {
     RLO_TRY(rlo__launch_argument(launch, memories[n], NULL, 0));
   }

@@ -13,9 +13,7 @@ bool rlo__packed_block_is_possible(const rlo__family_query *query, const rlo__ge
   }
   int64_t units = problem->extents[geometry->run_axis];
   if (units > RLO__PACKED_MAX_ROW_BYTES / geometry->unit_bytes) {
-    return RLO__REFUSE(why,
-                       "its rows have %lld units; the longest that are packed "
-                       "have %d bytes",
+    return RLO__REFUSE(why, "its rows have %lld units; the longest that are packed have %d bytes",
                        (long long)units, RLO__PACKED_MAX_ROW_BYTES);
   }
   return true;

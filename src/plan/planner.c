@@ -106,9 +106,7 @@ static rlo_status fail_of_all(const rlo__planning *p) {
   const char *name = is_whole ? "gather" : "bits";
   rlo_plan_candidate asked;
   (void)rlo__planning_ask(p, rlo__family_find(p->rows.device_class, name), &asked);
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "every kernel family of class %s refuses the problem; "
-                  "%s: %s",
+  return RLO_FAIL(RLO_UNSUPPORTED, "every kernel family of class %s refuses the problem; %s: %s",
                   rlo__planning_class_name(p->rows.device_class), name, asked.reason);
 }
 

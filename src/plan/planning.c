@@ -61,17 +61,13 @@ static rlo_status find_class(const rlo_device_info *device, const rlo_plan_optio
                              rlo_device_class *out_class) {
   rlo_device_class requested = options == NULL ? RLO_DEVICE_CLASS_AUTO : options->device_class;
   *out_class = requested == RLO_DEVICE_CLASS_AUTO ? device->device_class : requested;
-  if (*out_class != RLO_DEVICE_CLASS_CPU && *out_class != RLO_DEVICE_CLASS_GPU) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "device class %d is neither %d (CPU) nor %d (GPU)",
-                    (int)*out_class, (int)RLO_DEVICE_CLASS_CPU, (int)RLO_DEVICE_CLASS_GPU);
-  }
-  if (*out_class == RLO_DEVICE_CLASS_GPU && device->is_cpu_class_only) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the device's compiler dies of kernels of the GPU class, or "
-                    "makes wrong ones; PoCL 6 with LLVM 18 takes them if "
-                    "POCL_WORK_GROUP_METHOD is cbs in the environment, PoCL 5 with "
-                    "an older one if it is not");
-  }
+  RLO_FAIL_IF(*out_class != RLO_DEVICE_CLASS_CPU && *out_class != RLO_DEVICE_CLASS_GPU,
+              RLO_INVALID_ARGUMENT, "device class %d is neither %d (CPU) nor %d (GPU)",
+              (int)*out_class, (int)RLO_DEVICE_CLASS_CPU, (int)RLO_DEVICE_CLASS_GPU);
+  RLO_FAIL_IF(*out_class == RLO_DEVICE_CLASS_GPU && device->is_cpu_class_only, RLO_UNSUPPORTED,
+              "the device's compiler dies of kernels of the GPU class, or makes wrong ones; PoCL 6 "
+              "with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is cbs in the environment, PoCL 5 "
+              "with an older one if it is not");
   return RLO_OK;
 }
 
@@ -114,25 +110,21 @@ static rlo_status check_effort(const rlo_plan_options *options) {
   if (options == NULL) {
     return RLO_OK;
   }
-  if (options->effort != RLO_EFFORT_ESTIMATE && options->effort != RLO_EFFORT_MEASURE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "effort %d is neither %d (estimate) nor %d (measure)",
-                    (int)options->effort, (int)RLO_EFFORT_ESTIMATE, (int)RLO_EFFORT_MEASURE);
-  }
+  RLO_FAIL_IF(options->effort != RLO_EFFORT_ESTIMATE && options->effort != RLO_EFFORT_MEASURE,
+              RLO_INVALID_ARGUMENT, "effort %d is neither %d (estimate) nor %d (measure)",
+              (int)options->effort, (int)RLO_EFFORT_ESTIMATE, (int)RLO_EFFORT_MEASURE);
   /* Written so that NaN fails. */
-  if (!(options->measure_seconds >= 0.0 && options->measure_seconds <= MAX_MEASURE_SECONDS)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%g seconds to measure are not within 0 and %g",
-                    options->measure_seconds, MAX_MEASURE_SECONDS);
-  }
+  RLO_FAIL_IF(!(options->measure_seconds >= 0.0 && options->measure_seconds <= MAX_MEASURE_SECONDS),
+              RLO_INVALID_ARGUMENT, "%g seconds to measure are not within 0 and %g",
+              options->measure_seconds, MAX_MEASURE_SECONDS);
   return RLO_OK;
 }
 
 rlo_status rlo__plan_options_read(const rlo_plan_options **options, rlo_plan_options *out) {
   *out = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
   RLO_TRY(rlo__options_read("plan options", "RLO_PLAN_OPTIONS_INIT", *options, out, sizeof *out));
-  if (out->max_scratch_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "max_scratch_bytes is %lld, below 0",
-                    (long long)out->max_scratch_bytes);
-  }
+  RLO_FAIL_IF(out->max_scratch_bytes < 0, RLO_INVALID_ARGUMENT,
+              "max_scratch_bytes is %lld, below 0", (long long)out->max_scratch_bytes);
   if (*options != NULL) {
     out->struct_size = sizeof *out;
     *options = out;
@@ -167,15 +159,11 @@ static rlo_status find_alignment(int32_t unit_bits, const rlo_device_info *devic
     bytes = base <= 0 ? 1 : rlo__alignment_after(base, 0, INT64_C(1) << 62);
     bytes = rlo__max(bytes, unit_bytes);
   }
-  if (bytes < 0 || (bytes & (bytes - 1)) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the %s alignment of %lld bytes is no power of two", side,
-                    (long long)bytes);
-  }
-  if (bytes < unit_bytes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %s alignment of %lld bytes is below the unit of %lld", side,
-                    (long long)bytes, (long long)unit_bytes);
-  }
+  RLO_FAIL_IF(bytes < 0 || (bytes & (bytes - 1)) != 0, RLO_INVALID_ARGUMENT,
+              "the %s alignment of %lld bytes is no power of two", side, (long long)bytes);
+  RLO_FAIL_IF(bytes < unit_bytes, RLO_INVALID_ARGUMENT,
+              "the %s alignment of %lld bytes is below the unit of %lld", side, (long long)bytes,
+              (long long)unit_bytes);
   *out_bytes = bytes;
   return RLO_OK;
 }
@@ -207,13 +195,10 @@ static rlo_status make_canonical(rlo_problem *problem, const rlo__family_query *
 }
 
 static rlo_status check_unit(int32_t unit_bits) {
-  if (!rlo__planning_is_whole_unit(unit_bits)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem computes with units of %d bits; devices "
-                    "compute with 8, 16, 32, 64 and 128; the host reference "
-                    "runs it",
-                    unit_bits);
-  }
+  RLO_FAIL_IF(!rlo__planning_is_whole_unit(unit_bits), RLO_UNSUPPORTED,
+              "the problem computes with units of %d bits; devices compute with 8, 16, 32, 64 and "
+              "128; the host reference runs it",
+              unit_bits);
   return RLO_OK;
 }
 
@@ -223,11 +208,8 @@ rlo_status rlo__planning_check_units(const rlo__planning *p) {
     RLO_TRY(check_unit(problem->unit_bits));
     RLO_TRY(check_unit(rlo_problem_dst_unit_bits(problem)));
   }
-  if (rlo__geometry_overflows(problem)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "a position of the problem, counted in bytes, exceeds 64 "
-                    "bits");
-  }
+  RLO_FAIL_IF(rlo__geometry_overflows(problem), RLO_OVERFLOW,
+              "a position of the problem, counted in bytes, exceeds 64 bits");
   return RLO_OK;
 }
 
@@ -238,9 +220,7 @@ static rlo_status join_rows(rlo__planning *p) {
     return RLO_OK;
   }
   rlo_problem *bytes = rlo__alloc(sizeof *bytes);
-  if (bytes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(bytes);
   rlo__str why = rlo__str_over(p->joined_reason, sizeof p->joined_reason);
   if (rlo__join_rows(problem, bytes, &p->joined, &why)) {
     const rlo__family_query query = {.problem = bytes};

@@ -31,13 +31,11 @@ rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids, const rlo_device_
   cut.chunks = rlo__ceil_div(ids->rows, cut.chunk_rows);
   cut.count_at = ids->segments + 1 + ids->rows; /* fits, as the order does */
   int64_t numbers;
-  if (!rlo__mul_add(cut.count_at, cut.chunks, ids->segments, &numbers) ||
-      !rlo__mul(numbers, ids->order_bits / 8, &cut.scratch_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "the scratch memory of a segment sum of %lld rows and "
-                    "%lld segments exceeds 64 bits",
-                    (long long)ids->rows, (long long)ids->segments);
-  }
+  RLO_FAIL_IF(!rlo__mul_add(cut.count_at, cut.chunks, ids->segments, &numbers) ||
+                  !rlo__mul(numbers, ids->order_bits / 8, &cut.scratch_bytes),
+              RLO_OVERFLOW,
+              "the scratch memory of a segment sum of %lld rows and %lld segments exceeds 64 bits",
+              (long long)ids->rows, (long long)ids->segments);
   *out_cut = cut;
   return RLO_OK;
 }
@@ -91,9 +89,7 @@ rlo_status rlo__segment_order_emit(const rlo__segment_ids *ids, const rlo__segme
                                    const rlo_device_info *device, rlo_device_class device_class,
                                    int32_t phase, rlo__launch *launch) {
   rlo_problem *canonical = rlo__alloc(sizeof *canonical);
-  if (canonical == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(canonical);
   bool is_gpu = device_class == RLO_DEVICE_CLASS_GPU;
   rlo_status status = emit(ids, cut, local_items(device, is_gpu, phase), phase, canonical, launch);
   rlo__free(canonical);

@@ -161,9 +161,7 @@ static rlo_status define_problem(const rlo_problem *problem, list *values, rlo__
 rlo_status rlo__specialized_define(const rlo_problem *problem, rlo__launch *launch) {
   /* Too large for small stacks. */
   list *values = rlo__alloc_unset(sizeof *values);
-  if (values == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(values);
   values->count = 0;
   rlo_status status = define_problem(problem, values, launch);
   rlo__free(values);

@@ -163,10 +163,9 @@ bool rlo__sum_parts_choose(const rlo_problem *problem, const rlo_device_info *de
     return RLO__REFUSE(why, "it has cells for enough groups");
   }
   if (!is_power_of_two(facts.step_blocks)) {
-    return RLO__REFUSE(why,
-                       "its outermost summed axis goes by %lld blocks at a time, "
-                       "which is no power of two",
-                       (long long)facts.step_blocks);
+    return RLO__REFUSE(
+        why, "its outermost summed axis goes by %lld blocks at a time, which is no power of two",
+        (long long)facts.step_blocks);
   }
   const int32_t axis = facts.first_sum_axis;
   if (!keeps_order(problem, axis)) {
@@ -313,9 +312,7 @@ static rlo_status emit_total(const rlo__sum_parts *parts, const rlo_device_info 
 rlo_status rlo__sum_parts_emit(const rlo__sum_parts *parts, const rlo_device_info *device,
                                int64_t max_group_items, rlo__launch *launch) {
   rlo_problem *total = rlo__alloc_unset(sizeof *total);
-  if (total == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(total);
   rlo_status status = emit_total(parts, device, max_group_items, total, launch);
   rlo__free(total);
   return status;

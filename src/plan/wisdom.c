@@ -90,9 +90,7 @@ rlo_status rlo__wisdom_put(rlo__wisdom *wisdom, const rlo__wisdom_entry *entry) 
     RLO_TRY(check_count(wisdom->entries.count + 1));
   }
   rlo__wisdom_entry *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   *made = *entry;
   if (old != NULL) {
     rlo__table_remove(&wisdom->entries, old);

@@ -65,11 +65,9 @@ typedef struct builder {
 /** Notes what an item needs of one of its memories. */
 static rlo_status add_need(const rlo__operand_need *own, int64_t offset_bytes,
                            int64_t alignment_bytes, rlo__operand_need *all) {
-  if (offset_bytes % own->element_bytes != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "an offset of %lld bytes is not a multiple of the element's %lld",
-                    (long long)offset_bytes, (long long)own->element_bytes);
-  }
+  RLO_FAIL_IF(offset_bytes % own->element_bytes != 0, RLO_INVALID_ARGUMENT,
+              "an offset of %lld bytes is not a multiple of the element's %lld",
+              (long long)offset_bytes, (long long)own->element_bytes);
   all->is_updated |= own->is_updated || own->side == RLO__OPERAND_SRC;
   all->side = rlo__operand_is_written(all->side) ? all->side : own->side;
   all->bytes = rlo__max(all->bytes, offset_bytes + own->bytes);
@@ -368,11 +366,9 @@ static rlo_status resolve(const rlo_batch *batch, const rlo_batch_memory *memory
   *own = (rlo__operand){
       .memory = memory->buffer, .pointer = memory->pointer, .offset_bytes = memory->offset_bytes};
   RLO_TRY(rlo__operand_resolve(batch->context, &need, own));
-  if (own->alignment_bytes < alignment && need.bytes > 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "it begins at a multiple of %lld bytes, and the batch needs one of %lld",
-                    (long long)own->alignment_bytes, (long long)alignment);
-  }
+  RLO_FAIL_IF(own->alignment_bytes < alignment && need.bytes > 0, RLO_UNSUPPORTED,
+              "it begins at a multiple of %lld bytes, and the batch needs one of %lld",
+              (long long)own->alignment_bytes, (long long)alignment);
   for (int32_t k = 0; k < number; ++k) {
     if (rlo__operand_is_written(own->side) || rlo__operand_is_written(operands[k].side)) {
       RLO_TRY(rlo__operand_check_overlap(&operands[k], own));

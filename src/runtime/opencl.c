@@ -218,8 +218,7 @@ static rlo_status load_by_search(void) {
   }
   RLO_FAIL_IF(s.library == NULL, RLO_NOT_FOUND,
               "there is no OpenCL here: %s; install its loader and a driver, such as "
-              "ocl-icd-libopencl1 and pocl-opencl-icd, or name a loader in "
-              "RELAYOUT_OPENCL_LIBRARY",
+              "ocl-icd-libopencl1 and pocl-opencl-icd, or name a loader in RELAYOUT_OPENCL_LIBRARY",
               s.reason);
   (void)dlclose(s.library);
   return RLO_FAIL(RLO_NOT_FOUND, "%s has no %s: an OpenCL of version 1.2 or later has",

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/status.h"
 #include "base/thread.h"
 #include "base/threshold.h"
 
@@ -18,11 +19,9 @@
 static rlo_status allocate_staging(rlo_job *job) {
   const size_t bytes = (size_t)job->plan.host_bytes;
   job->staging = rlo__alloc_pages(bytes);
-  if (job->staging == NULL) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY,
-                    "the host has no memory for %" PRId64 " bytes of staging memory",
-                    job->plan.host_bytes);
-  }
+  RLO_FAIL_IF(job->staging == NULL, RLO_OUT_OF_MEMORY,
+              "the host has no memory for %" PRId64 " bytes of staging memory",
+              job->plan.host_bytes);
   if (job->plan.host_bytes >= rlo__thresholds.service_huge_page_bytes) {
     /* A hint: its failure costs time only. */
     (void)madvise(job->staging, bytes, MADV_HUGEPAGE);

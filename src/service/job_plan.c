@@ -33,14 +33,10 @@ static int64_t default_host_bytes(void) {
 }
 
 static rlo_status check_range(const char *name, int64_t value, int64_t least, int64_t most) {
-  if (value < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s is %" PRId64 ", below 0", name, value);
-  }
-  if (value != 0 && (value < least || value > most)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%s is %" PRId64 "; %" PRId64 " to %" PRId64 ", or 0 for the default", name,
-                    value, least, most);
-  }
+  RLO_FAIL_IF(value < 0, RLO_INVALID_ARGUMENT, "%s is %" PRId64 ", below 0", name, value);
+  RLO_FAIL_IF(value != 0 && (value < least || value > most), RLO_OUT_OF_RANGE,
+              "%s is %" PRId64 "; %" PRId64 " to %" PRId64 ", or 0 for the default", name, value,
+              least, most);
   return RLO_OK;
 }
 
@@ -75,14 +71,11 @@ rlo_status rlo__service_options_read(const rlo_service_options *options, int32_t
 rlo_status rlo__job_options_read(const rlo_job_options *options, rlo_job_options *out_options) {
   rlo_job_options read = RLO_JOB_OPTIONS_INIT;
   RLO_TRY(rlo__options_read("job options", "RLO_JOB_OPTIONS_INIT", options, &read, sizeof read));
-  if (read.priority < -1 || read.priority > 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "priority is %" PRId32 "; -1, 0 or 1", read.priority);
-  }
+  RLO_FAIL_IF(read.priority < -1 || read.priority > 1, RLO_INVALID_ARGUMENT,
+              "priority is %" PRId32 "; -1, 0 or 1", read.priority);
   RLO_TRY(check_range("host_memory_bytes", read.host_memory_bytes, 1, INT64_MAX));
-  if (read.passes < 0 || read.passes > RLO__MAX_PASSES) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "passes is %" PRId32 "; 1 or 2, or 0 for as many as are faster", read.passes);
-  }
+  RLO_FAIL_IF(read.passes < 0 || read.passes > RLO__MAX_PASSES, RLO_INVALID_ARGUMENT,
+              "passes is %" PRId32 "; 1 or 2, or 0 for as many as are faster", read.passes);
   RLO_TRY(check_range("scratch_bytes", read.scratch_bytes, 1, INT64_MAX));
   *out_options = read;
   return RLO_OK;
@@ -91,10 +84,9 @@ rlo_status rlo__job_options_read(const rlo_job_options *options, rlo_job_options
 /* ----------------------------------------------------------------- planning */
 
 static rlo_status check_side(const char *name, int64_t bytes, const rlo_storage_traits *traits) {
-  if (traits->bytes < bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE, "the %s has %" PRId64 " bytes; the problem needs %" PRId64,
-                    name, traits->bytes, bytes);
-  }
+  RLO_FAIL_IF(traits->bytes < bytes, RLO_OUT_OF_RANGE,
+              "the %s has %" PRId64 " bytes; the problem needs %" PRId64, name, traits->bytes,
+              bytes);
   return RLO_OK;
 }
 
@@ -108,14 +100,12 @@ static rlo_status get_resumed_settings(const rlo__job_setting *setting, int64_t 
                                        rlo__journal_settings *out) {
   const rlo_job_options *wanted = &setting->options;
   *out = *setting->resumed;
-  if ((wanted->passes != 0 && wanted->passes != out->passes) ||
-      scratch_bytes < out->scratch_bytes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the journal \"%s\" is of a job with %" PRId64 " passes and %" PRId64
-                    " bytes of scratch; this one wants %" PRId32 " and %" PRId64,
-                    wanted->journal_path, out->passes, out->scratch_bytes, wanted->passes,
-                    scratch_bytes);
-  }
+  RLO_FAIL_IF(
+      (wanted->passes != 0 && wanted->passes != out->passes) || scratch_bytes < out->scratch_bytes,
+      RLO_INVALID_ARGUMENT,
+      "the journal \"%s\" is of a job with %" PRId64 " passes and %" PRId64
+      " bytes of scratch; this one wants %" PRId32 " and %" PRId64,
+      wanted->journal_path, out->passes, out->scratch_bytes, wanted->passes, scratch_bytes);
   return RLO_OK;
 }
 
@@ -132,11 +122,9 @@ static rlo_status get_settings(const rlo_problem *problem, const rlo__job_settin
   }
   int64_t most = limits->options.host_memory_bytes;
   int64_t device_bytes = limits->options.device_memory_bytes - index_bytes_of(problem);
-  if (options->host_memory_bytes > most) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the job wants %" PRId64 " bytes of host memory; the service has %" PRId64,
-                    options->host_memory_bytes, most);
-  }
+  RLO_FAIL_IF(options->host_memory_bytes > most, RLO_OUT_OF_RANGE,
+              "the job wants %" PRId64 " bytes of host memory; the service has %" PRId64,
+              options->host_memory_bytes, most);
   *out = (rlo__journal_settings){
       .host_bytes = options->host_memory_bytes != 0 ? options->host_memory_bytes
                                                     : most / limits->options.max_running_jobs,
@@ -171,17 +159,13 @@ static void count_whole(const rlo_problem *problem, rlo__piece_plan *plan) {
 static rlo_status check_problem(const rlo_problem *problem, const rlo__job_setting *setting) {
   RLO_TRY(rlo__problem_validate(problem));
   const rlo_job_options *options = &setting->options;
-  if (options->indices == NULL && index_bytes_of(problem) > 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem loads %" PRId64 " bytes of indices; the job's options have none",
-                    problem->index_bytes);
-  }
-  if (options->journal_path != NULL && rlo_problem_reads_cells(problem)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem adds to its destination: a job that is "
-                    "resumed by the journal \"%s\" would add some of it twice",
-                    options->journal_path);
-  }
+  RLO_FAIL_IF(options->indices == NULL && index_bytes_of(problem) > 0, RLO_UNSUPPORTED,
+              "the problem loads %" PRId64 " bytes of indices; the job's options have none",
+              problem->index_bytes);
+  RLO_FAIL_IF(options->journal_path != NULL && rlo_problem_reads_cells(problem), RLO_UNSUPPORTED,
+              "the problem adds to its destination: a job that is resumed by the journal \"%s\" "
+              "would add some of it twice",
+              options->journal_path);
   return RLO_OK;
 }
 
@@ -251,9 +235,7 @@ static rlo_status choose_passes(const rlo_problem *problem, const rlo__job_setti
     return rlo__piece_plan_make(problem, src, dst, budget, one);
   }
   rlo__piece_plan *two = rlo__alloc_array(2, sizeof *two);
-  if (two == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(two);
   bool is_between;
   rlo_status status = plan_two(problem, setting, budget, two, &is_between);
   bool is_better = status == RLO_OK;
@@ -302,9 +284,8 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem, const rlo__job_setting
   RLO_TRY(check_problem(problem, setting));
   RLO_TRY(check_side("source", problem->src_bytes, &setting->traits[RLO__SIDE_SOURCE]));
   RLO_TRY(check_side("destination", problem->dst_bytes, &setting->traits[RLO__SIDE_DESTINATION]));
-  if (setting->traits[RLO__SIDE_DESTINATION].is_read_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the destination is a storage that can only be read");
-  }
+  RLO_FAIL_IF(setting->traits[RLO__SIDE_DESTINATION].is_read_only, RLO_INVALID_ARGUMENT,
+              "the destination is a storage that can only be read");
   const rlo__service_limits *limits = &setting->limits;
   const int64_t index_bytes = index_bytes_of(problem);
   rlo__pass *pass = &out->passes[0];
@@ -355,23 +336,18 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem, const rlo__job_setting
     out->settings.scratch_bytes = out->scratch_bytes;
   }
   out->host_bytes += out->index_bytes;
-  if (out->host_bytes > host_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the budget is %" PRId64
-                    " bytes of staging memory; the least that suffices is "
-                    "%" PRId64,
-                    host_bytes, out->host_bytes);
-  }
+  RLO_FAIL_IF(out->host_bytes > host_bytes, RLO_OUT_OF_RANGE,
+              "the budget is %" PRId64
+              " bytes of staging memory; the least that suffices is %" PRId64,
+              host_bytes, out->host_bytes);
   if (pass->copies) {
     out->device_bytes = index_bytes + pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
-    if (out->device_bytes > limits->options.device_memory_bytes) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the journal \"%s\" is of a job whose pieces take %" PRId64
-                      " bytes on a device; the budget is %" PRId64,
-                      setting->options.journal_path, out->device_bytes,
-                      limits->options.device_memory_bytes);
-    }
+    RLO_FAIL_IF(out->device_bytes > limits->options.device_memory_bytes, RLO_INVALID_ARGUMENT,
+                "the journal \"%s\" is of a job whose pieces take %" PRId64
+                " bytes on a device; the budget is %" PRId64,
+                setting->options.journal_path, out->device_bytes,
+                limits->options.device_memory_bytes);
   }
   return RLO_OK;
 }

@@ -112,22 +112,18 @@ static rlo_status read_header(rlo__journal *journal) {
   size_t bytes = (size_t)rlo__min(journal->bytes, HEADER_BYTES);
   RLO_TRY(rlo__file_pread(journal->fd, journal->path, words, bytes, 0));
   swap_words(words, HEADER_WORDS);
-  if (bytes < SETTINGS_WORD * sizeof *words || words[0] != magic) {
-    return RLO_FAIL(RLO_DATA_LOSS, "\"%s\" is not the journal of a job", journal->path);
-  }
-  if (words[1] != RLO__JOURNAL_VERSION) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the journal \"%s\" has version %" PRIu64 "; this library knows version %d",
-                    journal->path, words[1], RLO__JOURNAL_VERSION);
-  }
+  RLO_FAIL_IF(bytes < SETTINGS_WORD * sizeof *words || words[0] != magic, RLO_DATA_LOSS,
+              "\"%s\" is not the journal of a job", journal->path);
+  RLO_FAIL_IF(words[1] != RLO__JOURNAL_VERSION, RLO_UNSUPPORTED,
+              "the journal \"%s\" has version %" PRIu64 "; this library knows version %d",
+              journal->path, words[1], RLO__JOURNAL_VERSION);
   memcpy(&journal->settings, words + SETTINGS_WORD, sizeof journal->settings);
   journal->hash = (rlo__hash128){words[HASH_WORD], words[HASH_WORD + 1]};
   journal->checksum = checksum_of(words, HEADER_WORDS - 1, 0);
   journal->end = HEADER_BYTES;
-  if (bytes < HEADER_BYTES || words[HEADER_WORDS - 1] != journal->checksum ||
-      !is_possible(&journal->settings)) {
-    return RLO_FAIL(RLO_DATA_LOSS, "the header of the journal \"%s\" is damaged", journal->path);
-  }
+  RLO_FAIL_IF(bytes < HEADER_BYTES || words[HEADER_WORDS - 1] != journal->checksum ||
+                  !is_possible(&journal->settings),
+              RLO_DATA_LOSS, "the header of the journal \"%s\" is damaged", journal->path);
   return RLO_OK;
 }
 
@@ -140,10 +136,8 @@ static rlo_status take_record(rlo__journal *journal, const uint64_t *words) {
   }
   const int64_t last = journal->num_boxes % PAGE_BOXES;
   const bool is_whole = number + 1 < journal->num_pages || last == 0;
-  if (number >= journal->num_pages || p.bytes < 0 || (!is_whole && p.boxes >> last != 0)) {
-    return RLO_FAIL(RLO_DATA_LOSS, "the journal \"%s\" has boxes that its job has not",
-                    journal->path);
-  }
+  RLO_FAIL_IF(number >= journal->num_pages || p.bytes < 0 || (!is_whole && p.boxes >> last != 0),
+              RLO_DATA_LOSS, "the journal \"%s\" has boxes that its job has not", journal->path);
   journal->durable[number] = p;
   journal->end += RECORD_BYTES;
   return RLO_OK;
@@ -194,9 +188,8 @@ static bool is_of_others(const struct stat *st) {
 
 /* Locks the file that is open, and reads its header. */
 static rlo_status take_file(rlo__journal *journal, bool is_locked, int64_t bytes) {
-  if (is_locked && lock_fd(journal->fd) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "another job has the journal \"%s\"", journal->path);
-  }
+  RLO_FAIL_IF(is_locked && lock_fd(journal->fd) != 0, RLO_INVALID_ARGUMENT,
+              "another job has the journal \"%s\"", journal->path);
   journal->exists = true;
   journal->bytes = bytes;
   return read_header(journal);
@@ -217,28 +210,21 @@ static rlo_status open_existing(rlo__journal *journal, bool is_locked) {
     journal->fd = -1;
     return RLO_OK;
   }
-  if (!S_ISREG(st.st_mode)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "\"%s\", which should be a journal, is not a regular file", journal->path);
-  }
+  RLO_FAIL_IF(!S_ISREG(st.st_mode), RLO_INVALID_ARGUMENT,
+              "\"%s\", which should be a journal, is not a regular file", journal->path);
   if (journal->fd < 0) {
     return rlo__file_fail("cannot open the journal", journal->path, error);
   }
-  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the journal \"%s\" is not believed: others than its owner can write to it "
-                    "(mode %o)",
-                    journal->path, (unsigned)(st.st_mode & 07777));
-  }
+  RLO_FAIL_IF((st.st_mode & (S_IWGRP | S_IWOTH)) != 0, RLO_INVALID_ARGUMENT,
+              "the journal \"%s\" is not believed: others than its owner can write to it (mode %o)",
+              journal->path, (unsigned)(st.st_mode & 07777));
   return take_file(journal, is_locked, (int64_t)st.st_size);
 }
 
 rlo_status rlo__journal_open(const char *path, bool is_locked, rlo__journal **out_journal) {
   *out_journal = NULL;
   rlo__journal *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   made->fd = -1;
   made->calls = &rlo__storage_system_calls;
   made->path = rlo__alloc_string(path);
@@ -266,12 +252,11 @@ const rlo__journal_settings *rlo__journal_get_settings(const rlo__journal *journ
 }
 
 rlo_status rlo__journal_fail_other(const char *path) {
-  return RLO_FAIL(
-      RLO_INVALID_ARGUMENT,
-      "the journal \"%s\" is of another job: of another problem, "
-      "source or destination (a copy is another one), or of devices with another kind of memory "
-      "(the host's, or their own), or the source has changed since",
-      path);
+  return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                  "the journal \"%s\" is of another job: of another problem, source or destination "
+                  "(a copy is another one), or of devices with another kind of memory (the host's, "
+                  "or their own), or the source has changed since",
+                  path);
 }
 
 rlo_status rlo__journal_fit(rlo__journal *journal, const rlo__journal_subject *job) {
@@ -286,9 +271,7 @@ rlo_status rlo__journal_fit(rlo__journal *journal, const rlo__journal_subject *j
   journal->first_boxes[1] = job->num_boxes[0];
   journal->num_pages = (size_t)rlo__ceil_div(journal->num_boxes, PAGE_BOXES);
   journal->done = rlo__alloc_array(3 * journal->num_pages, sizeof(page));
-  if (journal->done == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(journal->done);
   journal->taken = journal->done + journal->num_pages;
   journal->durable = journal->taken + journal->num_pages;
   if (journal->exists) {
@@ -358,10 +341,8 @@ static rlo_status create(rlo__journal *journal) {
   if (error != 0 && error != EEXIST) {
     error = write_header(journal, words, true);
   }
-  if (error == EEXIST) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS, "the journal \"%s\" appeared after the job was submitted",
-                    journal->path);
-  }
+  RLO_FAIL_IF(error == EEXIST, RLO_ALREADY_EXISTS,
+              "the journal \"%s\" appeared after the job was submitted", journal->path);
   if (error != 0) {
     return rlo__file_fail("cannot create the journal", journal->path, error);
   }

@@ -69,18 +69,13 @@ static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     is_refused = is_refused || !is_free[a];
   }
-  if (is_refused) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "two passes need a problem that writes each byte of the "
-                    "destination once, reads none of it and loads no indices");
-  }
-  if (b->budget.is_memory[SRC] || b->budget.is_memory[DST]) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "two passes gain nothing where a side is in memory");
-  }
-  if (dst->granule_bytes != 1) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "two passes cannot write granules of %" PRId64 " bytes",
-                    dst->granule_bytes);
-  }
+  RLO_FAIL_IF(is_refused, RLO_UNSUPPORTED,
+              "two passes need a problem that writes each byte of the destination once, reads none "
+              "of it and loads no indices");
+  RLO_FAIL_IF(b->budget.is_memory[SRC] || b->budget.is_memory[DST], RLO_UNSUPPORTED,
+              "two passes gain nothing where a side is in memory");
+  RLO_FAIL_IF(dst->granule_bytes != 1, RLO_UNSUPPORTED,
+              "two passes cannot write granules of %" PRId64 " bytes", dst->granule_bytes);
   return RLO_OK;
 }
 
@@ -317,10 +312,8 @@ static rlo_status plan(bands *b, const rlo_storage_traits *src, const rlo_storag
   RLO_TRY(rlo__problem_validate(problem));
   RLO_TRY(rlo_problem_canonicalize(problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
   b->is_forward = src->is_forward;
-  if (dst->is_forward || (src->is_forward && !is_dense(problem, SRC))) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "two passes do not write forward, and read so only what is moved whole");
-  }
+  RLO_FAIL_IF(dst->is_forward || (src->is_forward && !is_dense(problem, SRC)), RLO_UNSUPPORTED,
+              "two passes do not write forward, and read so only what is moved whole");
   RLO_TRY(check_use(b, dst));
   b->grid = (rlo__piece_grid){.problem = problem,
                               .granule_bytes = {src->granule_bytes, 1},
@@ -336,9 +329,7 @@ rlo_status rlo__piece_plan_make_two(const rlo_problem *problem, const rlo_storag
                                     const rlo_storage_traits *dst, const rlo__piece_budget *budget,
                                     rlo__piece_plan out[2]) {
   bands *b = rlo__alloc(sizeof *b);
-  if (b == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(b);
   b->problem = *problem;
   b->budget = *budget;
   rlo_status status = plan(b, src, dst, out);

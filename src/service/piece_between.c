@@ -51,17 +51,14 @@ static rlo_status check_use(const rlo_problem *problem, const rlo_storage_traits
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     is_refused = is_refused || rlo__problem_is_summed(problem, a);
   }
-  if (is_refused) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an intermediate needs a problem of whole bytes that reads none of the "
-                    "destination and sums nothing");
-  }
-  if (budget->is_memory[SRC] || budget->is_memory[DST] || src->is_forward || dst->is_forward ||
-      mid->granule_bytes != 1) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "an intermediate has granules of a byte, between storages that are not in "
-                    "memory and have no order");
-  }
+  RLO_FAIL_IF(is_refused, RLO_UNSUPPORTED,
+              "an intermediate needs a problem of whole bytes that reads none of the destination "
+              "and sums nothing");
+  RLO_FAIL_IF(budget->is_memory[SRC] || budget->is_memory[DST] || src->is_forward ||
+                  dst->is_forward || mid->granule_bytes != 1,
+              RLO_UNSUPPORTED,
+              "an intermediate has granules of a byte, between storages that are not in memory and "
+              "have no order");
   return RLO_OK;
 }
 
@@ -269,20 +266,14 @@ static rlo_status plan(between *b, const rlo_storage_traits *src, const rlo_stor
   RLO_TRY(check_use(second, src, dst, mid, budget));
   const int64_t begin = rlo__ceil_div(offset, second->unit_bits / 8);
   const bool is_possible = make_first(b) && lay_out(b, begin) && move_source(b);
-  if (!is_possible) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "the source's elements are not in chunks of a grid");
-  }
+  RLO_FAIL_IF(!is_possible, RLO_UNSUPPORTED, "the source's elements are not in chunks of a grid");
   const int64_t bytes = b->first.dst_bytes - offset;
-  if (bytes > budget->scratch_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "two passes need an intermediate of %" PRId64
-                    " bytes; the scratch has %" PRId64,
-                    bytes, budget->scratch_bytes);
-  }
+  RLO_FAIL_IF(bytes > budget->scratch_bytes, RLO_OUT_OF_RANGE,
+              "two passes need an intermediate of %" PRId64 " bytes; the scratch has %" PRId64,
+              bytes, budget->scratch_bytes);
   RLO_TRY(plan_first(b, src, mid, budget, &out[0]));
-  if (out[0].bytes_read == 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "two passes gain nothing where nothing is read");
-  }
+  RLO_FAIL_IF(out[0].bytes_read == 0, RLO_UNSUPPORTED,
+              "two passes gain nothing where nothing is read");
   out[0].shift_bytes = bytes;
   return rlo__piece_plan_make(second, mid, dst, budget, &out[1]);
 }
@@ -303,9 +294,7 @@ rlo_status rlo__piece_plan_make_between(const rlo_problem *problem, const rlo_st
    * that follow each other in memory: then the problem may do as it was lowered, where axes
    * are the destination's chunks and quotients the source's. */
   between *b = rlo__alloc(sizeof *b);
-  if (b == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(b);
   b->granule_bytes[SRC] = src->granule_bytes;
   b->granule_bytes[DST] = dst->granule_bytes;
   /* The host runs both passes. */

@@ -505,9 +505,7 @@ rlo_status rlo__piece_plan_chunks(const rlo__piece_grid *grid, const rlo__piece_
     return RLO_OK;
   }
   chunks *c = rlo__alloc(sizeof *c);
-  if (c == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(c);
   c->grid = *grid;
   c->budget = budget;
   c->are_granules = are_granules;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/status.h"
 #include "ir/form.h"
 #include "ir/rewrite.h"
 
@@ -114,9 +115,7 @@ rlo_status rlo__grid_fill(const rlo_problem *part, int64_t granule_bytes, int64_
                           rlo__lattice *lattice) {
   const rlo__lattice filled = rlo__lattice_fill(lattice, granule_bytes, storage_bytes);
   rlo_problem *packed = rlo__alloc_unset(sizeof *packed);
-  if (packed == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(packed);
   const rlo_status status = rlo__problem_rebase(part, RLO__SIDE_DESTINATION, &filled, packed);
   rlo__free(packed);
   *lattice = status == RLO_OK ? filled : *lattice;
@@ -127,9 +126,7 @@ rlo_status rlo__grid_fill(const rlo_problem *part, int64_t granule_bytes, int64_
 static rlo_status fill_granules(const rlo_problem *part, int64_t granule_bytes,
                                 int64_t storage_bytes, rlo__lattice *out) {
   rlo_problem *bare = rlo__alloc(sizeof *bare);
-  if (bare == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(bare);
   *bare = *part;
   rlo__grid_drop_guards(bare, granule_bytes);
   bool is_hull;

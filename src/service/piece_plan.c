@@ -148,9 +148,7 @@ static rlo_status make_copy(rlo_problem *problem) {
   rlo__lattice lattice;
   RLO_TRY(rlo__problem_footprint(problem, RLO__SIDE_DESTINATION, &lattice));
   rlo_problem *packed = rlo__alloc(sizeof *packed);
-  if (packed == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(packed);
   rlo_status status = rlo__problem_rebase(problem, RLO__SIDE_DESTINATION, &lattice, packed);
   if (status == RLO_OK) {
     problem->unit_bits = rlo_problem_dst_unit_bits(problem);

@@ -376,12 +376,11 @@ static rlo_status try_chunks(search *s) {
 }
 
 static rlo_status fail_without_plan(const search *s) {
-  if (s->least_host_bytes == INT64_MAX && s->least_piece_bytes == INT64_MAX) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem cannot be cut at granules of %" PRId64
-                    " bytes of the source and %" PRId64 " bytes of the destination",
-                    s->grid.granule_bytes[SRC], s->grid.granule_bytes[DST]);
-  }
+  RLO_FAIL_IF(s->least_host_bytes == INT64_MAX && s->least_piece_bytes == INT64_MAX,
+              RLO_UNSUPPORTED,
+              "the problem cannot be cut at granules of %" PRId64
+              " bytes of the source and %" PRId64 " bytes of the destination",
+              s->grid.granule_bytes[SRC], s->grid.granule_bytes[DST]);
   bool is_host = s->least_host_bytes != INT64_MAX;
   int64_t least = is_host ? s->least_host_bytes : s->least_piece_bytes;
   int64_t budget = is_host ? s->budget->host_bytes : s->budget->piece_bytes;
@@ -391,19 +390,14 @@ static rlo_status fail_without_plan(const search *s) {
     budget += s->budget->index_bytes;
   }
   const char *use = is_host ? "of staging memory" : "for a piece";
-  if (!s->can_cut) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "pieces of the problem would write to bytes of each other, "
-                    "and whole it takes %" PRId64
-                    " bytes %s; the budget is "
-                    "%" PRId64,
-                    least, use, budget);
-  }
+  RLO_FAIL_IF(
+      !s->can_cut, RLO_UNSUPPORTED,
+      "pieces of the problem would write to bytes of each other, and whole it takes %" PRId64
+      " bytes %s; the budget is %" PRId64,
+      least, use, budget);
   return RLO_FAIL(RLO_OUT_OF_RANGE,
-                  "the budget is %" PRId64
-                  " bytes %s; the least that suffices "
-                  "is %" PRId64,
-                  budget, use, least);
+                  "the budget is %" PRId64 " bytes %s; the least that suffices is %" PRId64, budget,
+                  use, least);
 }
 
 static rlo_status find_plan(search *s) {
@@ -519,9 +513,7 @@ rlo_status rlo__piece_plan_make(const rlo_problem *problem, const rlo_storage_tr
                                 const rlo_storage_traits *dst, const rlo__piece_budget *budget,
                                 rlo__piece_plan *out) {
   search *s = rlo__alloc(sizeof *s);
-  if (s == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(s);
   s->trial.problem = *problem;
   s->problem = &s->trial.problem;
   s->given = problem;

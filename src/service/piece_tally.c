@@ -384,9 +384,7 @@ static rlo_status tally(tallier *t) {
 static rlo_status tally_unguarded(tallier *t) {
   rlo__piece_grid grid = *t->grid;
   rlo_problem *bare = rlo__alloc(sizeof *bare);
-  if (bare == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(bare);
   *bare = *grid.problem;
   rlo__grid_drop_guards(bare, t->granule_bytes);
   grid.problem = bare;
@@ -402,9 +400,7 @@ static rlo_status tally_unguarded(tallier *t) {
 
 rlo_status rlo__grid_tally(const rlo__piece_grid *grid, rlo__problem_side side, rlo__tally *out) {
   tallier *t = rlo__alloc(sizeof *t);
-  if (t == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(t);
   t->grid = grid;
   t->side = side;
   t->sums.is_granular = true;

@@ -42,9 +42,7 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass, rlo__place *host, char *s
                                 rlo__pipeline **out_pipeline) {
   *out_pipeline = NULL;
   rlo__pipeline *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   made->pass = pass;
   made->host = host;
   made->slots = rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);

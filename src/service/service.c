@@ -18,12 +18,10 @@ enum { SPARE_BYTES = 16 << 20 };
 
 rlo_status rlo__service_check_process(const rlo_service *service) {
   pid_t pid = getpid();
-  if (pid != service->pid) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the service was created by process %ld and this is "
-                    "process %ld: its threads do not survive fork",
-                    (long)service->pid, (long)pid);
-  }
+  RLO_FAIL_IF(pid != service->pid, RLO_UNSUPPORTED,
+              "the service was created by process %ld and this is process %ld: its threads do not "
+              "survive fork",
+              (long)service->pid, (long)pid);
   return RLO_OK;
 }
 
@@ -272,9 +270,7 @@ static rlo_status start_threads(rlo_service *service, int64_t host_bytes) {
   const int32_t num_wanted = num_lanes + service->limits.options.io_threads;
   if (service->threads == NULL) {
     service->threads = rlo__alloc_array((size_t)num_wanted, sizeof *service->threads);
-    if (service->threads == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+    RLO_TRY_MEMORY(service->threads);
   }
   while (service->num_threads < num_wanted) {
     rlo__service_thread *thread = &service->threads[service->num_threads];
@@ -319,19 +315,14 @@ rlo_status rlo__service_add(rlo_service *service, rlo_job *job) {
 /* ---------------------------------------------------------------- lifecycle */
 
 static rlo_status check_contexts(rlo_context *const *contexts, int32_t num_contexts) {
-  if (num_contexts < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%" PRId32 " contexts, below 0", num_contexts);
-  }
+  RLO_FAIL_IF(num_contexts < 0, RLO_INVALID_ARGUMENT, "%" PRId32 " contexts, below 0",
+              num_contexts);
   RLO_REQUIRE_LIST(contexts, num_contexts);
   for (int32_t n = 0; n < num_contexts; ++n) {
-    if (contexts[n] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT, "context %" PRId32 " is NULL", n);
-    }
+    RLO_FAIL_IF(contexts[n] == NULL, RLO_INVALID_ARGUMENT, "context %" PRId32 " is NULL", n);
     for (int32_t k = 0; k < n; ++k) {
-      if (contexts[k] == contexts[n]) {
-        return RLO_FAIL(RLO_INVALID_ARGUMENT, "context %" PRId32 " is context %" PRId32 " again", n,
-                        k);
-      }
+      RLO_FAIL_IF(contexts[k] == contexts[n], RLO_INVALID_ARGUMENT,
+                  "context %" PRId32 " is context %" PRId32 " again", n, k);
     }
   }
   return RLO_OK;
@@ -340,9 +331,7 @@ static rlo_status check_contexts(rlo_context *const *contexts, int32_t num_conte
 static rlo_status create_lanes(rlo_service *service, rlo_context *const *contexts, bool copies) {
   rlo__service_limits *limits = &service->limits;
   service->lanes = rlo__alloc_array((size_t)limits->num_lanes, sizeof *service->lanes);
-  if (service->lanes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(service->lanes);
   for (int32_t n = 0; n < limits->num_lanes; ++n) {
     rlo__lane *lane = &service->lanes[n];
     RLO_TRY(rlo__lane_init(lane, contexts[n], copies));
@@ -364,9 +353,7 @@ rlo_status rlo__service_create(rlo_context *const *contexts, int32_t num_context
   rlo__service_limits limits = {.num_lanes = num_contexts, .max_buffer_bytes = INT64_MAX};
   RLO_TRY(rlo__service_options_read(options, num_contexts, &limits.options));
   rlo_service *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   made->pid = getpid();
   made->limits = limits;
   made->num_user_references = made->num_references = 1;
@@ -484,11 +471,10 @@ static rlo_status wait_for(rlo_service *service, const rlo_job *job, int64_t tim
   if (out_has_ended != NULL) {
     *out_has_ended = has_ended;
   }
-  return has_ended || is_late
-             ? RLO_OK
-             : RLO_FAIL(RLO_UNSUPPORTED,
-                        "a function of a storage waits for jobs of its own service, "
-                        "which wait for it; give a timeout");
+  return has_ended || is_late ? RLO_OK
+                              : RLO_FAIL(RLO_UNSUPPORTED,
+                                         "a function of a storage waits for jobs of its own "
+                                         "service, which wait for it; give a timeout");
 }
 
 rlo_status rlo_service_drain(rlo_service *service, int64_t timeout_ms, bool *out_is_idle) {
@@ -533,9 +519,7 @@ rlo_status rlo_job_result(const rlo_job *job) {
   rlo__mutex_lock(&job->service->mutex);
   bool has_ended = job->phase == RLO__PHASE_ENDED;
   rlo__mutex_unlock(&job->service->mutex);
-  if (!has_ended) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the job has not ended");
-  }
+  RLO_FAIL_IF(!has_ended, RLO_INVALID_ARGUMENT, "the job has not ended");
   return job->failure.status == RLO_OK ? RLO_OK : rlo__status_restore(&job->failure);
 }
 

@@ -15,10 +15,8 @@ enum { DEFAULT_DEPTH = 8 };
 /* ------------------------------------------------------------------- traits */
 
 static rlo_status check_trait(const char *name, int64_t value) {
-  if (value < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s of the storage traits is %" PRId64 "; at least 0",
-                    name, value);
-  }
+  RLO_FAIL_IF(value < 0, RLO_INVALID_ARGUMENT,
+              "%s of the storage traits is %" PRId64 "; at least 0", name, value);
   return RLO_OK;
 }
 
@@ -108,31 +106,26 @@ void rlo__storage_count(rlo_storage *storage, bool is_write, int64_t offset, int
 /** Checks that positions `begin` to `begin` + `bytes` - 1 exist. */
 static rlo_status check_range(const rlo_storage *storage, int64_t begin, int64_t bytes) {
   int64_t limit = storage->traits.bytes;
-  if (begin < 0 || bytes < 0 || begin > limit || bytes > limit - begin) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%" PRId64 " bytes at byte %" PRId64 " do not lie in a storage of %" PRId64
-                    " bytes",
-                    bytes, begin, limit);
-  }
+  RLO_FAIL_IF(begin < 0 || bytes < 0 || begin > limit || bytes > limit - begin, RLO_OUT_OF_RANGE,
+              "%" PRId64 " bytes at byte %" PRId64 " do not lie in a storage of %" PRId64 " bytes",
+              bytes, begin, limit);
   return RLO_OK;
 }
 
 static rlo_status check_granules(const rlo_storage *storage, const rlo__lattice *lattice) {
   int64_t granule = storage->traits.granule_bytes;
   int64_t num_runs = rlo__lattice_bytes(lattice) / lattice->run_bytes;
-  if (!rlo__lattice_is_granular(lattice, granule, storage->traits.bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%" PRId64 " runs of %" PRId64 " bytes, first at byte %" PRId64
-                    ", are not whole granules of %" PRId64 " bytes",
-                    num_runs, lattice->run_bytes, lattice->base_byte, granule);
-  }
+  RLO_FAIL_IF(!rlo__lattice_is_granular(lattice, granule, storage->traits.bytes),
+              RLO_INVALID_ARGUMENT,
+              "%" PRId64 " runs of %" PRId64 " bytes, first at byte %" PRId64
+              ", are not whole granules of %" PRId64 " bytes",
+              num_runs, lattice->run_bytes, lattice->base_byte, granule);
   return RLO_OK;
 }
 
 static rlo_status check_writable(const rlo_storage *storage) {
-  if (storage->traits.is_read_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a write to a storage that can only be read");
-  }
+  RLO_FAIL_IF(storage->traits.is_read_only, RLO_INVALID_ARGUMENT,
+              "a write to a storage that can only be read");
   return RLO_OK;
 }
 
@@ -140,9 +133,8 @@ rlo_status rlo__storage_transfer(rlo_storage *storage, const rlo__lattice *latti
                                  bool is_write) {
   const rlo__lattice hull = rlo__lattice_hull(lattice);
   RLO_TRY(is_write ? check_writable(storage) : RLO_OK);
-  if (!is_write && storage->is_write_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "a read of a storage that can only be written");
-  }
+  RLO_FAIL_IF(!is_write && storage->is_write_only, RLO_INVALID_ARGUMENT,
+              "a read of a storage that can only be written");
   RLO_TRY(check_range(storage, hull.base_byte, hull.run_bytes));
   if (lattice->run_bytes == 0) {
     return RLO_OK;
@@ -204,29 +196,21 @@ rlo_status rlo__storage_check_identity(const rlo_storage *storage,
                                        const rlo__storage_identity *identity) {
   rlo__storage_identity now;
   RLO_TRY(rlo__storage_get_identity(storage, &now));
-  if (now.is_file != identity->is_file || now.device != identity->device ||
-      now.inode != identity->inode) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the source is another file: inode %" PRIu64 " of device %" PRIu64
-                    " in place of %" PRIu64 " of %" PRIu64,
-                    now.inode, now.device, identity->inode, identity->device);
-  }
-  if (now.bytes != identity->bytes) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the source has changed: it had %" PRId64 " bytes and has %" PRId64,
-                    identity->bytes, now.bytes);
-  }
-  if (now.modified_nanos != identity->modified_nanos) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the source has changed: it was written to %.3f s after "
-                    "the first look at it",
-                    (double)(now.modified_nanos - identity->modified_nanos) / 1e9);
-  }
-  if (now.number != identity->number) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the source has changed: its 'identify' gave %" PRIu64 " and gives %" PRIu64,
-                    identity->number, now.number);
-  }
+  RLO_FAIL_IF(now.is_file != identity->is_file || now.device != identity->device ||
+                  now.inode != identity->inode,
+              RLO_DATA_LOSS,
+              "the source is another file: inode %" PRIu64 " of device %" PRIu64
+              " in place of %" PRIu64 " of %" PRIu64,
+              now.inode, now.device, identity->inode, identity->device);
+  RLO_FAIL_IF(now.bytes != identity->bytes, RLO_DATA_LOSS,
+              "the source has changed: it had %" PRId64 " bytes and has %" PRId64, identity->bytes,
+              now.bytes);
+  RLO_FAIL_IF(now.modified_nanos != identity->modified_nanos, RLO_DATA_LOSS,
+              "the source has changed: it was written to %.3f s after the first look at it",
+              (double)(now.modified_nanos - identity->modified_nanos) / 1e9);
+  RLO_FAIL_IF(now.number != identity->number, RLO_DATA_LOSS,
+              "the source has changed: its 'identify' gave %" PRIu64 " and gives %" PRIu64,
+              identity->number, now.number);
   return RLO_OK;
 }
 
@@ -267,10 +251,8 @@ static rlo_status create_memory(void *memory, int64_t bytes, bool is_read_only,
   RLO_REQUIRE(out_storage);
   *out_storage = NULL;
   RLO_REQUIRE_LIST(memory, bytes);
-  if (bytes < 0 || (uint64_t)bytes > SIZE_MAX) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "memory of %" PRId64 " bytes; 0 to %zu are possible",
-                    bytes, SIZE_MAX);
-  }
+  RLO_FAIL_IF(bytes < 0 || (uint64_t)bytes > SIZE_MAX, RLO_INVALID_ARGUMENT,
+              "memory of %" PRId64 " bytes; 0 to %zu are possible", bytes, SIZE_MAX);
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = bytes;
   traits.good_read_bytes = rlo__thresholds.service_memory_good_bytes;
@@ -278,9 +260,7 @@ static rlo_status create_memory(void *memory, int64_t bytes, bool is_read_only,
   traits.is_read_only = is_read_only;
   RLO_TRY(rlo__storage_read_traits(NULL, &traits));
   rlo_storage *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   rlo__storage_init(made, &memory_kind, &traits);
   made->memory = memory;
   *out_storage = made;
@@ -373,14 +353,11 @@ rlo_status rlo_storage_create(const rlo_storage_ops *ops, void *payload,
   rlo_storage_traits read = RLO_STORAGE_TRAITS_INIT;
   RLO_TRY(rlo__storage_read_traits(traits, &read));
   read.is_read_only = read.is_read_only || read_ops.write == NULL;
-  if (read_ops.read == NULL && read.is_read_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the storage has no function that reads and %s",
-                    read_ops.write == NULL ? "none that writes" : "is only read");
-  }
+  RLO_FAIL_IF(read_ops.read == NULL && read.is_read_only, RLO_INVALID_ARGUMENT,
+              "the storage has no function that reads and %s",
+              read_ops.write == NULL ? "none that writes" : "is only read");
   callback_storage *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   rlo__storage_init(&made->storage, &callback_kind, &read);
   made->storage.is_write_only = read_ops.read == NULL;
   made->ops = read_ops;

@@ -149,36 +149,26 @@ static rlo_status check_buffer(const rlo_context *context, cl_mem buffer, int64_
   RLO_TRY(RLO_CL(clGetMemObjectInfo, buffer, CL_MEM_CONTEXT, sizeof owner, &owner, NULL));
   RLO_TRY(RLO_CL(clGetMemObjectInfo, buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
   RLO_TRY(RLO_CL(clGetMemObjectInfo, buffer, CL_MEM_FLAGS, sizeof *out_flags, out_flags, NULL));
-  if (type != CL_MEM_OBJECT_BUFFER) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the memory object is of type 0x%x and not a buffer",
-                    (unsigned)type);
-  }
-  if (owner != context->cl_context) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the buffer is of another context");
-  }
-  if ((*out_flags & CL_MEM_HOST_NO_ACCESS) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the buffer is CL_MEM_HOST_NO_ACCESS: its bytes go through "
-                    "the host");
-  }
-  if ((uint64_t)offset_bytes > size || (uint64_t)bytes > size - (size_t)offset_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "%" PRId64 " bytes at byte %" PRId64 " do not lie in a buffer of %zu bytes",
-                    bytes, offset_bytes, size);
-  }
+  RLO_FAIL_IF(type != CL_MEM_OBJECT_BUFFER, RLO_INVALID_ARGUMENT,
+              "the memory object is of type 0x%x and not a buffer", (unsigned)type);
+  RLO_FAIL_IF(owner != context->cl_context, RLO_INVALID_ARGUMENT,
+              "the buffer is of another context");
+  RLO_FAIL_IF((*out_flags & CL_MEM_HOST_NO_ACCESS) != 0, RLO_INVALID_ARGUMENT,
+              "the buffer is CL_MEM_HOST_NO_ACCESS: its bytes go through the host");
+  RLO_FAIL_IF((uint64_t)offset_bytes > size || (uint64_t)bytes > size - (size_t)offset_bytes,
+              RLO_OUT_OF_RANGE,
+              "%" PRId64 " bytes at byte %" PRId64 " do not lie in a buffer of %zu bytes", bytes,
+              offset_bytes, size);
   return RLO_OK;
 }
 
 static rlo_status check_arguments(const rlo_context *context, cl_mem buffer, int64_t offset_bytes,
                                   int64_t bytes) {
-  if (offset_bytes < 0 || bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%" PRId64 " bytes at byte %" PRId64 " of a buffer; both have to be at least 0",
-                    bytes, offset_bytes);
-  }
-  if (buffer == NULL && bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "'buffer' is NULL; %" PRId64 " bytes are needed", bytes);
-  }
+  RLO_FAIL_IF(offset_bytes < 0 || bytes < 0, RLO_INVALID_ARGUMENT,
+              "%" PRId64 " bytes at byte %" PRId64 " of a buffer; both have to be at least 0",
+              bytes, offset_bytes);
+  RLO_FAIL_IF(buffer == NULL && bytes > 0, RLO_INVALID_ARGUMENT,
+              "'buffer' is NULL; %" PRId64 " bytes are needed", bytes);
   return rlo__context_check_process(context);
 }
 
@@ -200,9 +190,7 @@ rlo_status rlo_storage_from_buffer(rlo_context *context, cl_mem buffer, int64_t 
   traits.is_read_only = (flags & CL_MEM_HOST_READ_ONLY) != 0;
   RLO_TRY(rlo__storage_read_traits(NULL, &traits));
   buffer_storage *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   rlo__storage_init(&made->storage, &buffer_kind, &traits);
   made->storage.is_write_only = (flags & CL_MEM_HOST_WRITE_ONLY) != 0;
   made->offset_bytes = offset_bytes;

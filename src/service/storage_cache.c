@@ -175,12 +175,10 @@ rlo_status rlo__cached_file_open_direct(rlo__cached_file *file, const char *path
   if (file->direct_fd < 0 && errno != EINVAL) {
     return rlo__file_fail("cannot open for direct I/O", path, errno);
   }
-  if (file->direct_fd < 0 || !get_alignment(file)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "\"%s\" cannot be read and written past the page cache: "
-                    "its file system has no direct I/O (O_DIRECT)",
-                    path);
-  }
+  RLO_FAIL_IF(file->direct_fd < 0 || !get_alignment(file), RLO_UNSUPPORTED,
+              "\"%s\" cannot be read and written past the page cache: its file system has no "
+              "direct I/O (O_DIRECT)",
+              path);
   return RLO_OK;
 }
 

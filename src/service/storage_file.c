@@ -64,11 +64,10 @@ static rlo_status fail(const file_storage *s, const char *verb, int64_t bytes, i
 
 static rlo_status check_lost(file_storage *s) {
   int error = atomic_load(&s->file.lost_error);
-  return error == 0 ? RLO_OK
-                    : fail_file(s->file.fd,
-                                "bytes that were written did not reach the disk: "
-                                "cannot sync",
-                                error);
+  return error == 0
+             ? RLO_OK
+             : fail_file(s->file.fd, "bytes that were written did not reach the disk: cannot sync",
+                         error);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -319,22 +318,17 @@ static const char *type_of(mode_t mode) {
 static rlo_status check_fd(int fd, int *out_mode, int64_t *out_file_bytes) {
   int flags = fcntl(fd, F_GETFL);
   struct stat st;
-  if (flags < 0 || fstat(fd, &st) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "descriptor %d is not open", fd);
-  }
-  if (!S_ISREG(st.st_mode)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "descriptor %d is of %s; a storage has to be a regular "
-                    "file, which can be read and written anywhere",
-                    fd, type_of(st.st_mode));
-  }
+  RLO_FAIL_IF(flags < 0 || fstat(fd, &st) != 0, RLO_INVALID_ARGUMENT, "descriptor %d is not open",
+              fd);
+  RLO_FAIL_IF(!S_ISREG(st.st_mode), RLO_INVALID_ARGUMENT,
+              "descriptor %d is of %s; a storage has to be a regular file, which can be read and "
+              "written anywhere",
+              fd, type_of(st.st_mode));
   *out_mode = flags & O_ACCMODE;
-  if (*out_mode != O_RDONLY && (flags & O_APPEND) != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "descriptor %d is open for appending (O_APPEND): the "
-                    "system would write at the end, whatever the position",
-                    fd);
-  }
+  RLO_FAIL_IF(*out_mode != O_RDONLY && (flags & O_APPEND) != 0, RLO_INVALID_ARGUMENT,
+              "descriptor %d is open for appending (O_APPEND): the system would write at the end, "
+              "whatever the position",
+              fd);
   *out_file_bytes = (int64_t)st.st_size;
   return RLO_OK;
 }
@@ -343,11 +337,9 @@ static rlo_status read_hints(const rlo_storage_traits *hints, int64_t bytes, boo
                              rlo_storage_traits *out_traits) {
   *out_traits = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
   RLO_TRY(rlo__storage_read_traits(hints, out_traits));
-  if (out_traits->bytes != 0 && out_traits->bytes != bytes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the traits have %" PRId64 " bytes and the storage %" PRId64 "; leave them 0",
-                    out_traits->bytes, bytes);
-  }
+  RLO_FAIL_IF(out_traits->bytes != 0 && out_traits->bytes != bytes, RLO_INVALID_ARGUMENT,
+              "the traits have %" PRId64 " bytes and the storage %" PRId64 "; leave them 0",
+              out_traits->bytes, bytes);
   out_traits->bytes = bytes;
   out_traits->is_read_only = out_traits->is_read_only || !can_write;
   return RLO_OK;
@@ -358,11 +350,9 @@ static rlo_status read_hints(const rlo_storage_traits *hints, int64_t bytes, boo
 static rlo_status check_part(int fd, int64_t offset, int64_t bytes, bool is_read_only,
                              int64_t file_bytes) {
   int64_t end;
-  if (offset < 0 || bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%" PRId64 " bytes at byte %" PRId64 " of a file; both have to be at least 0",
-                    bytes, offset);
-  }
+  RLO_FAIL_IF(offset < 0 || bytes < 0, RLO_INVALID_ARGUMENT,
+              "%" PRId64 " bytes at byte %" PRId64 " of a file; both have to be at least 0", bytes,
+              offset);
   if (!rlo__add(offset, bytes, &end)) {
     return rlo__fail_overflow("the end of a part of a file");
   }
@@ -386,9 +376,7 @@ rlo_status rlo_storage_from_fd(int fd, int64_t offset, int64_t bytes,
   RLO_TRY(read_hints(hints, bytes, mode != O_RDONLY, &traits));
   RLO_TRY(check_part(fd, offset, bytes, traits.is_read_only, file_bytes));
   file_storage *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(made);
   /* Never a standard stream, which a program may have closed: others would
    * print into the file. */
   int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -68,10 +68,10 @@ static rlo_status check_scratch(const rlo_storage *scratch, const rlo_storage *s
   if (scratch == NULL) {
     return RLO_OK;
   }
-  if (scratch == src || scratch == dst || scratch->is_write_only || scratch->traits.is_read_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the scratch of a job is a storage of its own that can be read and written");
-  }
+  RLO_FAIL_IF(
+      scratch == src || scratch == dst || scratch->is_write_only || scratch->traits.is_read_only,
+      RLO_INVALID_ARGUMENT,
+      "the scratch of a job is a storage of its own that can be read and written");
   setting->scratch = &scratch->traits;
   return RLO_OK;
 }
@@ -88,9 +88,7 @@ static rlo_status estimate(const rlo__service_limits *limits, const rlo_problem 
       setting.options.indices != NULL && setting.options.indices->memory != NULL;
   RLO_TRY(check_scratch(setting.options.scratch, NULL, NULL, &setting));
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
-  if (plan == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(plan);
   rlo_status status = RLO_OK;
   rlo__journal *journal = NULL;
   if (setting.options.journal_path != NULL) {
@@ -137,31 +135,23 @@ static bool overlap(const rlo_storage *a, int64_t a_bytes, const rlo_storage *b,
 
 static rlo_status check_storages(const rlo_problem *problem, const rlo_storage *src,
                                  const rlo_storage *dst) {
-  if (src == dst) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the source and the destination are one storage");
-  }
-  if (overlap(src, problem->src_bytes, dst, problem->dst_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the source and the destination overlap in memory");
-  }
-  if (src->is_write_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the source is a storage that can only be written");
-  }
+  RLO_FAIL_IF(src == dst, RLO_INVALID_ARGUMENT, "the source and the destination are one storage");
+  RLO_FAIL_IF(overlap(src, problem->src_bytes, dst, problem->dst_bytes), RLO_INVALID_ARGUMENT,
+              "the source and the destination overlap in memory");
+  RLO_FAIL_IF(src->is_write_only, RLO_INVALID_ARGUMENT,
+              "the source is a storage that can only be written");
   return RLO_OK;
 }
 
 static rlo_status check_indices(const rlo_problem *problem, const rlo_storage *indices,
                                 const rlo_storage *dst) {
-  if (indices->traits.bytes < problem->index_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the indices have %" PRId64 " bytes; the problem loads %" PRId64,
-                    indices->traits.bytes, problem->index_bytes);
-  }
-  if (indices->is_write_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices are a storage that can only be written");
-  }
-  if (indices == dst || overlap(indices, problem->index_bytes, dst, problem->dst_bytes)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the indices and the destination overlap in memory");
-  }
+  RLO_FAIL_IF(indices->traits.bytes < problem->index_bytes, RLO_OUT_OF_RANGE,
+              "the indices have %" PRId64 " bytes; the problem loads %" PRId64,
+              indices->traits.bytes, problem->index_bytes);
+  RLO_FAIL_IF(indices->is_write_only, RLO_INVALID_ARGUMENT,
+              "the indices are a storage that can only be written");
+  RLO_FAIL_IF(indices == dst || overlap(indices, problem->index_bytes, dst, problem->dst_bytes),
+              RLO_INVALID_ARGUMENT, "the indices and the destination overlap in memory");
   return RLO_OK;
 }
 
@@ -182,16 +172,13 @@ static rlo_status open_journal(rlo__job_setting *setting, const rlo_storage *dst
   if (path == NULL) {
     return RLO_OK;
   }
-  if (dst->kind->flush == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the destination of a job with a journal is memory, which "
-                    "nothing outlives; a file, or functions");
-  }
-  if (setting->scratch != NULL && setting->options.scratch->kind->flush == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the scratch of a job with a journal is memory, which "
-                    "nothing outlives; a file, or functions");
-  }
+  RLO_FAIL_IF(dst->kind->flush == NULL, RLO_INVALID_ARGUMENT,
+              "the destination of a job with a journal is memory, which nothing outlives; a file, "
+              "or functions");
+  RLO_FAIL_IF(setting->scratch != NULL && setting->options.scratch->kind->flush == NULL,
+              RLO_INVALID_ARGUMENT,
+              "the scratch of a job with a journal is memory, which nothing outlives; a file, or "
+              "functions");
   RLO_TRY(rlo__journal_open(path, true, &job->journal));
   setting->resumed = rlo__journal_get_settings(job->journal);
   return RLO_OK;
@@ -246,11 +233,9 @@ static rlo_status fit_journal(const char *path, const rlo_problem *problem, rlo_
   RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
   RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
   RLO_TRY(job->scratch != NULL ? rlo__storage_get_identity(job->scratch, &scratch) : RLO_OK);
-  if (rlo__storage_is_same_file(&job->src_identity, &dst)) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the source and the destination are parts of one file: a "
-                    "journal could not tell whether the source has changed");
-  }
+  RLO_FAIL_IF(rlo__storage_is_same_file(&job->src_identity, &dst), RLO_UNSUPPORTED,
+              "the source and the destination are parts of one file: a journal could not tell "
+              "whether the source has changed");
   rlo__hash hash = rlo__hash_init(PLANNER_VERSION);
   rlo__journal_subject subject = {.settings = plan->settings};
   RLO_TRY(hash_indices(&hash, job));
@@ -338,9 +323,7 @@ rlo_status rlo_service_submit(rlo_service *service, const rlo_problem *problem, 
   RLO_REQUIRE(service, problem, src, dst);
   RLO_TRY(rlo__service_check_process(service));
   rlo_job *job = rlo__alloc(sizeof *job);
-  if (job == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
+  RLO_TRY_MEMORY(job);
   rlo_status status = fill_job(service, problem, src, dst, options, job);
   if (status == RLO_OK) {
     rlo__mutex_lock(&service->mutex);

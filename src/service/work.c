@@ -15,10 +15,8 @@
 enum { TRANSFERS_OF_BOX = 16 };
 
 static rlo_status check_room(const char *what, int64_t bytes, int64_t room) {
-  if (bytes > room) {
-    return RLO_FAIL(RLO_INTERNAL, "a %s has %" PRId64 " bytes, and was planned with %" PRId64, what,
-                    bytes, room);
-  }
+  RLO_FAIL_IF(bytes > room, RLO_INTERNAL,
+              "a %s has %" PRId64 " bytes, and was planned with %" PRId64, what, bytes, room);
   return RLO_OK;
 }
 
