@@ -6,10 +6,9 @@
  *         dst[dst_offset + sum(i_d * dst_stride_d) + k] =
  *         src[src_offset + sum(i_d * src_stride_d) + k]
  *
- * A block is a box of the grid's axes; one of these may be the row's own, of
- * which a block then takes a chunk. Here the coordinates of the grid are
- * points: strides and the coefficients of guards are those of one point.
- * Arguments after the common ten:
+ * A block is a box of the grid's axes; one of these may be the row's own, of which a block then
+ * takes a chunk. Here the coordinates of the grid are points: strides and the coefficients of
+ * guards are those of one point. Arguments after the common ten:
  *
  *   10  rlo_grid grid_points      points of each grid axis, >= 1
  *   11  rlo_grid grid_step        points of it in a whole block, >= 1;
@@ -29,21 +28,19 @@
  *   19  rlo_index src_end         src_offset on
  *   20  the guards; x is the coefficient of k and must be 0 or 1, y is 0
  *
- * A block has at most RLO_ROWS_PLACES rows. They are moved in the order of the
- * destination. What follows itself there is made into whole lines: a line in
- * which rows meet is blended from unaligned loads of both, so that any
- * alignment and any gap work. Along lean_axis, where rows are 64 bytes or
- * longer, a block begins with the first line that begins in it, and ends with
- * the last of these, for which it reads from the row behind it: no line of a
- * run is written by two groups but those at its ends.
+ * A block has at most RLO_ROWS_PLACES rows. They are moved in the order of the destination. What
+ * follows itself there is made into whole lines: a line in which rows meet is blended from
+ * unaligned loads of both, so that any alignment and any gap work. Along lean_axis, where rows
+ * are 64 bytes or longer, a block begins with the first line that begins in it, and ends with the
+ * last of these, for which it reads from the row behind it: no line of a run is written by two
+ * groups but those at its ends.
  *
- * The host should choose: blocks of 4 to 16 KiB, a few rows in each
- * direction, with runs of the same length on both sides, and groups of several
- * blocks in the order of the source, so that hardware recognizes a few streams
- * and looks ahead by itself. RLO_PREFETCH only where a block is one run of the
- * source, which is read in short jumps, or rows have RLO_LONG_BYTES. RLO_NT
- * where runs of the destination are 256 bytes or more, or whole lines, and the
- * destination is larger than the caches.
+ * The host should choose: blocks of 4 to 16 KiB, a few rows in each direction, with runs of the
+ * same length on both sides, and groups of several blocks in the order of the source, so that
+ * hardware recognizes a few streams and looks ahead by itself. RLO_PREFETCH only where a block is
+ * one run of the source, which is read in short jumps, or rows have RLO_LONG_BYTES. RLO_NT where
+ * runs of the destination are 256 bytes or more, or whole lines, and the destination is larger
+ * than the caches.
  */
 #include "cpu_run.cl"
 

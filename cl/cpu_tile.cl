@@ -5,16 +5,15 @@
  *     for i < na, j < nb: dst[dst_offset + A(i) + j] =
  *                         src[src_offset + i + B(j)]
  *
- * for every other point of the grid. The plane has two sides: a, which has no
- * gaps in the source, and b, which has none in the destination. With RLO_LEVELS
- * 1 a side is one axis, and A(i) = i * dst_ld, B(j) = j * src_ld. With 3 it is
- * up to three, so that short axes make long runs:
+ * for every other point of the grid. The plane has two sides: a, which has no gaps in the source,
+ * and b, which has none in the destination. With RLO_LEVELS 1 a side is one axis, and
+ * A(i) = i * dst_ld, B(j) = j * src_ld. With 3 it is up to three, so that short axes make long runs:
  *
  *     A(i) = i0 * dst_ld + i1 * dst_ld2 + i2 * dst_ld3
  *     where i = i0 + a_n1 * (i1 + a_n2 * i2), i0 < a_n1, i1 < a_n2
  *
- * and likewise B. The plane is cut into tiles of tile_a x tile_b units; one
- * group moves one tile. Arguments after the common ten:
+ * and likewise B. The plane is cut into tiles of tile_a x tile_b units; one group moves one tile.
+ * Arguments after the common ten:
  *
  *   10  int a_axis          grid axis that counts tiles along a, -1: one tile
  *   11  int b_axis          grid axis that counts tiles along b, -1: one tile
@@ -33,19 +32,16 @@
  *                           grid axis counts these
  *       the guards; x is the coefficient of i, y that of j; RLO_LEVELS is 1
  *
- * For a_axis: extent ceil(na / tile_a), source stride tile_a, guard coefficient
- * tile_a * x; the destination stride is 0, because the kernel computes A.
- * For b_axis the same with the sides exchanged.
+ * For a_axis: extent ceil(na / tile_a), source stride tile_a, guard coefficient tile_a * x; the
+ * destination stride is 0, because the kernel computes A. For b_axis with the sides exchanged.
  *
- * A tile is moved in one of two ways. *Direct*: blocks of one line along b are
- * transposed in registers and each line is stored at once; it needs either
- * plain stores or proof that every line is aligned (RLO_DST_ALIGN). *Staged*:
- * blocks are transposed into a stage in private memory, a line of each
- * column, and stored as whole aligned lines for any alignment of the
- * destination; the rest of the last line is stored with the next window. Tiles
- * of one plane then own whole lines of each destination row, so that their
- * borders move with the rows' phase (RLO_LEAN). The edges of the plane and
- * tiles that a guard cuts are staged too.
+ * A tile is moved in one of two ways. *Direct*: blocks of one line along b are transposed in
+ * registers and each line is stored at once; it needs either plain stores or proof that every
+ * line is aligned (RLO_DST_ALIGN). *Staged*: blocks are transposed into a stage in private
+ * memory, a line of each column, and stored as whole aligned lines for any alignment of the
+ * destination; the rest of the last line is stored with the next window. Tiles of one plane then
+ * own whole lines of each destination row, so that their borders move with the rows' phase
+ * (RLO_LEAN). The edges of the plane and tiles that a guard cuts are staged too.
  *
  * The host should choose: tiles of 8 x 16 lines, or of 48 x 16 where
  * blocks have at most 16 rows that are long and are moved directly: hardware

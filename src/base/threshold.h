@@ -29,8 +29,7 @@
   X(host_tile_min_dst_bytes, 256, 64)                                          \
   X(host_tile_bytes, INT64_C(128) << 10, 4096)                                 \
   X(host_staged_tile_bytes, INT64_C(64) << 10, 4096)                           \
-  /* All of a tile of blocks of units below a byte, as bytes; at most so many. \
-   */                                                                          \
+  /* All of a tile of units below a byte, which are bytes there. */            \
   X(host_packed_tile_bytes, INT64_C(256) << 10, 4096)                          \
   /* A tile of grains: the bytes of a source row, and of all of it. */         \
   X(host_grains_src_bytes, 4096, 64)                                           \
