@@ -151,9 +151,9 @@ static int try_required(rlo__report *r, required_type required, const rlo_device
       ++num_tried;
     }
   }
-  return num_tried > 0
-             ? RLO__EXIT_OK
-             : rlo__fail("there is no %s among the %d devices", type_name(type), (int)count);
+  return num_tried > 0 ? RLO__EXIT_OK
+                       : rlo__fail("there is no %s among the %d device%s", type_name(type),
+                                   (int)count, count == 1 ? "" : "s");
 }
 
 /* -------------------------------------------------------------------- list */

@@ -26,8 +26,13 @@ void rlo__print_escaped(FILE *out, const char *text) {
 
 static char *held;
 static size_t held_capacity;
+static const char *program = "relayout";
 static const char *place_path;
 static int64_t place_line;
+
+void rlo__message_set_program(const char *name) {
+  program = name;
+}
 
 void rlo__message_set_place(const char *path, int64_t line) {
   place_path = path;
@@ -115,9 +120,11 @@ int rlo__fail_usage(const char *verb, const char *format, ...) {
   va_start(arguments, format);
   print_line(format, arguments);
   va_end(arguments);
-  put("Try 'relayout ");
+  put("Try '");
+  put(program);
+  put(verb == NULL ? "" : " ");
   put(verb == NULL ? "" : verb);
-  put(verb == NULL ? "--help'.\n" : " --help'.\n");
+  put(" --help'.\n");
   return RLO__EXIT_USAGE;
 }
 

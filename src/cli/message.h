@@ -25,6 +25,9 @@ typedef enum rlo__exit {
  *  see base/sentence.h. A line break is one of these characters. */
 void rlo__print_escaped(FILE *out, const char *text);
 
+/** Names the command whose help is told; "relayout" without it. Borrowed. */
+void rlo__message_set_program(const char *name);
+
 /** Prefixes the messages that follow with "path:line: "; NULL removes the
  * prefix. `path` is borrowed. */
 void rlo__message_set_place(const char *path, int64_t line);

@@ -88,8 +88,8 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
     char name[128];
     rlo__device_get_string(device, CL_DEVICE_NAME, name, sizeof name);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the device (%s) is not one of the %zu devices of the context", name,
-                    num_devices);
+                    "the device (%s) is not one of the %zu device%s of the context", name,
+                    num_devices, num_devices == 1 ? "" : "s");
   }
   return RLO_OK;
 }

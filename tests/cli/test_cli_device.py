@@ -43,7 +43,8 @@ class Devices(CliCase):
             else:
                 result = self.run_command(*require)
                 self.assertEqual(result.code, 1)
-                self.assertIn("there is no %s among the " % wanted.upper(), result.err)
+                self.assertRegex(result.err, r"there is no %s among the (1 device|(?!1 )\d+ devices)\n"
+                                 % wanted.upper())
 
     def test_no_such_device(self):
         self.fails(1, "9999", "devices", "--copy-limit", "--device", "9999")

@@ -448,6 +448,7 @@ int main(int argc, char **argv) {
   begin_ranks(&argc, &argv);
   /* After MPI, which may have handlers of its own. */
   rlo__interrupt_install();
+  rlo__message_set_program("relayout-mpi");
   int code = run_verb(argc, argv);
   code = agree(rlo__finish_output(code));
   MPI_Finalize();
