@@ -22,7 +22,7 @@ place(name) = is_shown(name) ? column("number") : NaN
 tics = ""
 count = 0
 note(number, name) = (count = number, \
-  tics = tics . sprintf("set xtics add ('%s' %d); ", name, number), number)
+  tics = tics . sprintf("set ytics add ('%s' %d); ", name, number), number)
 stats csv using (is_shown("copy") ? note(column("number"), strcol("case")) : NaN) nooutput
 # An empty title leaves a contestant out of the key.
 seen = " "
@@ -30,33 +30,37 @@ see(name) = (seen = strstrt(seen, " " . name . " ") ? seen : seen . name . " ", 
 stats csv using (strcol("suite") eq suite ? see(strcol("contestant")) : NaN) nooutput
 key(name, title) = strstrt(seen, " " . name . " ") ? title : ""
 
-set terminal svg size 1000,440 noenhanced font "sans-serif,11" background "white"
+# As wide as can be read on a phone: a case is a line of its own.
+height = 120 + 17 * count
+set terminal svg size 480,height noenhanced font "sans-serif,13" background "white"
 set output out
-set title sprintf("%s: fraction of the faster copy's rate in the same turn (%s)", \
-  suite, value eq "fraction" ? "median" : "best")
-set xtics rotate by -60 nomirror scale 0 font ",8" ()
+set label sprintf("%s: of the faster copy's rate (%s)", suite, \
+  value eq "fraction" ? "median" : "best") at screen 0.5,(1 - 18.0 / height) center
+set ytics nomirror scale 0 ()
 eval tics
-set ytics 0.2 nomirror
-set grid ytics
-set border 3
-set key outside right top
-set yrange [0:1.3]
-set style fill solid 0.85 border
-set boxwidth 0.7
-set xrange [0.3:count + 0.7]
+set xtics 0.2 nomirror scale 0
+set grid xtics
+set border 2
+set key at screen 0.5,(18.0 / height) center horizontal samplen 1 width -1
+set tmargin 2.5
+set bmargin 4.2
+set xrange [0:1.15]
+set yrange [count + 0.7:0.3]
+set style fill solid 0.85 noborder
 
-plot 1 notitle with lines dashtype 2 linecolor rgb "#888888", \
-  csv using (place("relayout")):(column(value)) title key("relayout", "relayout") \
-    with boxes linecolor rgb "#4472a8", \
-  csv using (place("copy")):(column(value)) title key("copy", "copy kernel") \
+point(name) = is_shown(name) ? column(value) : NaN
+plot csv using (point("relayout") / 2):(place("relayout")):(0):(point("relayout")) \
+    :(place("relayout") - 0.35):(place("relayout") + 0.35) title key("relayout", "relayout") \
+    with boxxyerror linecolor rgb "#4472a8", \
+  csv using (point("copy")):(place("copy")) title key("copy", "copy kernel") \
     with points pointtype 1 pointsize 0.6 linecolor rgb "#222222", \
-  csv using (place("memcpy")):(column(value)) title key("memcpy", "memcpy") \
+  csv using (point("memcpy")):(place("memcpy")) title key("memcpy", "memcpy") \
     with points pointtype 2 pointsize 0.6 linecolor rgb "#555555", \
-  csv using (place("hptt")):(column(value)) title key("hptt", "HPTT") \
+  csv using (point("hptt")):(place("hptt")) title key("hptt", "HPTT") \
     with points pointtype 7 pointsize 0.5 linecolor rgb "#c55a11", \
-  csv using (place("onednn")):(column(value)) title key("onednn", "oneDNN") \
+  csv using (point("onednn")):(place("onednn")) title key("onednn", "oneDNN") \
     with points pointtype 5 pointsize 0.5 linecolor rgb "#548235", \
-  csv using (place("openblas")):(column(value)) title key("openblas", "OpenBLAS") \
+  csv using (point("openblas")):(place("openblas")) title key("openblas", "OpenBLAS") \
     with points pointtype 9 pointsize 0.6 linecolor rgb "#7f3f98", \
-  csv using (place("naive")):(column(value)) title key("naive", "naive") \
+  csv using (point("naive")):(place("naive")) title key("naive", "naive") \
     with points pointtype 1 pointsize 0.6 linecolor rgb "#b00020"
