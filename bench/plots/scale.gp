@@ -15,7 +15,8 @@ titles = "'rows to columns, xla#15207' 'grid to grid' 'all-gather, reduce-scatte
 colors = "#4472a8 #548235 #b00020"
 of(name, value) = strcol("case") eq name ? column(value) : NaN
 
-set terminal svg size 1000,440 noenhanced font "sans-serif,11" background "white"
+# As wide as can be read on a phone.
+set terminal svg size 480,960 noenhanced font "sans-serif,13" background "white"
 set output out
 set logscale x 2
 set logscale y 10
@@ -24,9 +25,11 @@ set xtics (8, 64, 512, 4096) nomirror
 set ytics nomirror
 set grid ytics
 set border 3
-set xlabel "ranks"
-set multiplot layout 1,3 title "Redistributions of 1 GiB, by the planner"
+set lmargin 9
+set multiplot layout 3,1 title "redistributions of 1 GiB, by the number of ranks"
 
+# Room for the key.
+set yrange [1e4:*]
 set key left bottom Left reverse samplen 1
 set title "bytes into a device"
 set format y "%.0s %cB"
@@ -35,6 +38,7 @@ plot for [k=1:3] csv using "ranks":(of(word(cases, k), "received")) \
     linecolor rgb word(colors, k)
 
 unset key
+set yrange [*:*]
 set title "rounds of a pairwise exchange"
 set format y "%.0f"
 plot for [k=1:3] csv using "ranks":(of(word(cases, k), "rounds")) \
