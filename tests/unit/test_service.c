@@ -389,16 +389,23 @@ RLO_TEST(test_service__nothing_to_do) {
 
 RLO_TEST(test_service__a_released_job_goes_on) {
   transpose_job t;
-  transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_FILE);
+  test_gate gate;
+  test_gate_init(&gate);
+  transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FILE);
+  /* One that has ended before would be gone. */
+  t.src.on_call = test_gate_pass;
+  t.src.payload = &gate;
   transpose_job_submit(&t, service);
   rlo_job_release(rlo_job_retain(t.job));
   rlo_job_release(t.job);
+  test_gate_open(&gate);
   expect_ok(rlo_service_drain(service, -1, NULL));
   t.job = rlo_service_take_ended(service);
   ck_assert_ptr_nonnull(t.job);
   transpose_job_expect(&t);
   ck_assert_ptr_null(rlo_service_take_ended(service));
   transpose_job_deinit(&t);
+  test_gate_deinit(&gate);
 }
 
 RLO_TEST(test_service__a_job_outlives_its_service) {
