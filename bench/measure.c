@@ -136,18 +136,23 @@ static void find_limits(const bench_move *move, const seat *seats, int32_t round
                         double *out_limits, bench_row *out_row) {
   const seat *kernel = &seats[BENCH_PEER_COPY];
   const seat *host = &seats[BENCH_PEER_HOST_COPY];
+  const seat *read = &seats[BENCH_PEER_READ];
   const bool has_host = host->state != NULL && move->copy_bytes >= BENCH_HOST_COPY_MIN_BYTES;
   int32_t host_wins = 0;
   for (int32_t i = 0; i < rounds; ++i) {
     out_limits[i] = kernel->moved_bytes / kernel->nanos[i];
-    if (has_host && host->moved_bytes / host->nanos[i] > out_limits[i]) {
+    if (read->state != NULL) {
+      out_limits[i] = read->moved_bytes / read->nanos[i];
+    } else if (has_host && host->moved_bytes / host->nanos[i] > out_limits[i]) {
       out_limits[i] = host->moved_bytes / host->nanos[i];
       host_wins += 1;
     }
   }
   memcpy(scratch, out_limits, (size_t)rounds * sizeof *scratch);
   out_row->limit_gb_per_s = bench_median(scratch, rounds);
-  out_row->limit_peer = host_wins > rounds / 2 ? BENCH_PEER_HOST_COPY : BENCH_PEER_COPY;
+  out_row->limit_peer = read->state != NULL      ? BENCH_PEER_READ
+                        : host_wins > rounds / 2 ? BENCH_PEER_HOST_COPY
+                                                 : BENCH_PEER_COPY;
 }
 
 /** The medians of one contestant. */

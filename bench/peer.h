@@ -49,13 +49,14 @@ typedef struct bench_peer {
   void (*release)(void *state);
 } bench_peer;
 
-/** The first three take part always, the last of them on CPU devices: the
- *  copy kernel, the library, and the host's copy. */
+/** The first four take part always, the last two of them on CPU devices: the
+ *  copy kernel, the library, the host's copy, and for sums its reading. */
 enum {
   BENCH_PEER_COPY = 0,
   BENCH_PEER_LIBRARY = 1,
   BENCH_PEER_HOST_COPY = 2,
-  BENCH_MAX_PEERS = 16
+  BENCH_PEER_READ = 3,
+  BENCH_MAX_PEERS = 20
 };
 
 /** Below this many bytes the host's copy is no limit: what its threads take to
@@ -79,6 +80,8 @@ extern const bench_peer bench_peer_single;
 extern const bench_peer bench_peer_clcopy;
 extern const bench_peer bench_peer_memcpy;
 extern const bench_peer bench_peer_memcpy_cached;
+/** For a sum: as many bytes as the copies read and write, only read. */
+extern const bench_peer bench_peer_read;
 /** The library without OpenCL. */
 extern const bench_peer bench_peer_host;
 /** The library's service: on the arena's context, without one, and on two

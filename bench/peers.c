@@ -17,6 +17,7 @@ int32_t bench_peers_get(const bench_peer **out_peers) {
   out_peers[count++] = &bench_peer_copy;
   out_peers[count++] = &bench_peer_library;
   out_peers[count++] = &bench_peer_memcpy;
+  out_peers[count++] = &bench_peer_read;
   out_peers[count++] = &bench_peer_estimate;
   out_peers[count++] = &bench_peer_memcpy_cached;
   out_peers[count++] = &bench_peer_host;

@@ -125,6 +125,21 @@ def check_chains():
                "%s has no relayout beside it" % row["case"])
 
 
+def check_sums():
+    """On a CPU a sum is held against reading."""
+    done = run(*SMALL, "--json", "--case", "^f32 (sum of all|axpby)$", "ops")
+    expect(done.returncode == 0, done.stderr)
+    for row in json.loads(done.stdout)["rows"]:
+        read = row["contestants"]["read"]
+        if "sum" not in row["case"]:
+            expect(read is None, "%s is held against reading" % row["case"])
+            continue
+        expect(row["limit"] == "read" and read["fraction"] == 1.0,
+               "%s: the limit is %s" % (row["case"], row["limit"]))
+        expect(read["gb_per_s"] * read["us"] * 1e3 > 0.99 * row["read_bytes"],
+               "reading does not read all of a sum's bytes: %s" % read)
+
+
 def main():
     done = run(*SMALL, "--json", "--case", "^f32 odd", "types")
     expect(done.returncode == 0, done.stderr)
@@ -135,7 +150,7 @@ def main():
            "--case let others through: %s" % names)
     for row in found["rows"]:
         entries = row["contestants"]
-        expect(sorted(entries) == ["copy", "memcpy", "relayout"],
+        expect(sorted(entries) == ["copy", "memcpy", "read", "relayout"],
                "contestants %s" % sorted(entries))
         limit = entries[row["limit"]]
         other = entries["memcpy" if row["limit"] == "copy" else "copy"]
@@ -167,6 +182,7 @@ def main():
     expect(rows[0]["limit"] in ("copy", "memcpy"), "CSV: %s" % rows)
 
     check_chains()
+    check_sums()
     check_service()
     with tempfile.TemporaryDirectory() as folder:
         check_files(folder)
