@@ -29,9 +29,7 @@ RLO_INLINE long rlo_row_at(rlo_row_list rows, int k) {
 }
 
 /* 1: while a block is loaded, the rows of one that comes later are prefetched, in
- * place of the next group's, and blocks leave as they come. Hardware follows 16
- * rows and less by itself into the second-level cache, so that they go to the
- * first; blocks of 1 and 2 bytes have more rows, and go to the second. */
+ * place of the next group's, and blocks leave as they come. */
 #define RLO_NEAR \
   (RLO_PREFETCH && RLO_NT && RLO_DST_ALIGN >= 64 && RLO_JOINED_BITS == 0)
 
@@ -146,13 +144,7 @@ RLO_INLINE void rlo_load_block(__private rlo_block *block,
 #pragma unroll
     for (int k = 0; k < RLO_LANE_UNITS; ++k) {
 #if RLO_NEAR
-      __global const uchar *later =
-          near.from + rlo_row_at(near.rows, q * RLO_LANE_UNITS + k);
-      if (RLO_UNIT_BYTES >= 4) {
-        rlo_prefetch_near(later);
-      } else {
-        rlo_prefetch(later);
-      }
+      rlo_prefetch(near.from + rlo_row_at(near.rows, q * RLO_LANE_UNITS + k));
 #endif
       r[k] = rlo_read_line(from + rlo_row_at(rows, q * RLO_LANE_UNITS + k),
                            rows.join);

@@ -333,21 +333,12 @@ RLO_INLINE rlo_line rlo_fill_line(ulong fill_lo, ulong fill_hi) {
 }
 
 /* Prefetches the line at p into the second-level cache. p need not be mapped.
- * The first level has too few misses in flight to saturate memory. */
+ * The first level has too few misses in flight to saturate memory, and few ways
+ * for lines of rows that lie pages apart. */
 RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 #if RLO_PREFETCH
   /* Without the cast to an integer clang refuses the address space. */
   __builtin_prefetch((const void *)(ulong)p, 0, 2);
-#else
-  (void)p;
-#endif
-}
-
-/* Like rlo_prefetch, into the first-level cache: faster where several streams
- * are read in turns, because hardware looks ahead along these by itself. */
-RLO_INLINE void rlo_prefetch_near(__global const uchar *p) {
-#if RLO_PREFETCH
-  __builtin_prefetch((const void *)(ulong)p, 0, 3);
 #else
   (void)p;
 #endif

@@ -172,7 +172,7 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
         const long at = s * RLO_STREAM_UNITS + k;
 #pragma unroll
         for (int b = 0; b < RLO_STEP * RLO_SRC_BYTES; b += RLO_LINE_BYTES) {
-          rlo_prefetch_near(from + (at + set) * RLO_SRC_BYTES + b);
+          rlo_prefetch(from + (at + set) * RLO_SRC_BYTES + b);
         }
         rlo_compute_step(
             to + at * RLO_DST_BYTES, from + at * RLO_SRC_BYTES, numbers);
@@ -254,7 +254,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
           ahead + r * (long)batch_src_stride * RLO_SRC_BYTES;
       for (long b = begin * RLO_SRC_BYTES; b < end * RLO_SRC_BYTES;
            b += RLO_LINE_BYTES) {
-        rlo_prefetch_near(row_ahead + b);
+        rlo_prefetch(row_ahead + b);
       }
     }
     rlo_compute_run(row_to + begin * RLO_DST_BYTES,

@@ -168,7 +168,7 @@ RLO_INLINE void rlo_sum_blocks(__private const rlo_block *blocks,
 #pragma unroll
     for (int b = 0; b < RLO_BLOCKS; ++b) {
       __global const uchar *p = blocks[b].from + k * RLO_SRC_BYTES;
-      rlo_prefetch_near(next[b].from + k * RLO_SRC_BYTES);
+      rlo_prefetch(next[b].from + k * RLO_SRC_BYTES);
 #pragma unroll
       for (int l = 0; l < RLO_LINE_POINTS; l += RLO_LANES) {
         lanes[b] += rlo_from_src(RLO_LOAD_SRC(__global, p + l * RLO_SRC_BYTES));
@@ -249,7 +249,7 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
         __global const uchar *q =
             p + r * row_bytes + v * (RLO_LANES * RLO_SRC_BYTES);
         if (v % RLO_LINE_VECTORS == 0) {
-          rlo_prefetch_near(q + RLO_ROWS * row_bytes);
+          rlo_prefetch(q + RLO_ROWS * row_bytes);
         }
         columns->lanes[v][(k + r) % RLO_LANES] +=
             rlo_from_src(RLO_LOAD_SRC(__global, q));
@@ -291,7 +291,7 @@ RLO_INLINE void rlo_add_blocks(__private rlo_columns *columns,
         __global const uchar *q =
             p + b * block_bytes + v * (RLO_LANES * RLO_SRC_BYTES);
         if (v % RLO_LINE_VECTORS == 0) {
-          rlo_prefetch_near(q + RLO_TURN_AHEAD);
+          rlo_prefetch(q + RLO_TURN_AHEAD);
         }
         columns->lanes[b * vectors + v][k % RLO_LANES] +=
             rlo_from_src(RLO_LOAD_SRC(__global, q));

@@ -142,7 +142,7 @@ RLO_INLINE void rlo_stage_rows(__private uchar *stage,
       const long at = r * src_ld_bytes + y * RLO_SRC_BYTES;
 #pragma unroll
       for (int k = 0; k < RLO_LINE_POINTS; k += RLO_LANES) {
-        rlo_prefetch_near(next + at + k * RLO_SRC_BYTES);
+        rlo_prefetch(next + at + k * RLO_SRC_BYTES);
         rlo_stage(stage + r * RLO_STAGE_BYTES + (y + k) * RLO_STAGED_BYTES,
                   RLO_LOAD_SRC(__global, from + at + k * RLO_SRC_BYTES),
                   numbers);

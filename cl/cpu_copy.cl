@@ -63,7 +63,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #pragma unroll
     for (int p = 0; p < RLO_COPY_PARTS; ++p) {
       const long at = p * part + k;
-      rlo_prefetch_near(from + at + RLO_COPY_AHEAD);
+      rlo_prefetch(from + at + RLO_COPY_AHEAD);
       rlo_store_line(to + at, *(__global const rlo_line_any *)(from + at));
     }
   }

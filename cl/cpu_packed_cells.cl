@@ -132,7 +132,7 @@ RLO_INLINE void rlo_shuffle(__global const uchar *from,
 #pragma unroll
   for (int v = 0; v < RLO_CELL_LINES; ++v) {
     __global const uchar *p = from + v * RLO_LINE_BYTES;
-    rlo_prefetch_near(p + RLO_CELL_AHEAD);
+    rlo_prefetch(p + RLO_CELL_AHEAD);
     in[v] = __builtin_astype(*(__global const rlo_line_any *)p, rlo_units);
   }
   RLO_MIXES(RLO_CELL_LINES, RLO_CELL_LINES)

@@ -84,7 +84,7 @@ RLO_INLINE void rlo_copy_lines(__global uchar *to,
     }
     const long end = min(n, k + page);
     for (; k < end; k += RLO_LINE_BYTES) {
-      rlo_prefetch_near(from + k + RLO_RUN_AHEAD);
+      rlo_prefetch(from + k + RLO_RUN_AHEAD);
       rlo_store_line(to + k, *(__global const rlo_line_any *)(from + k));
     }
   }

@@ -62,7 +62,7 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
   (void)fill;
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    rlo_prefetch_near(from + v * RLO_LINE_BYTES + RLO_SKINNY_AHEAD);
+    rlo_prefetch(from + v * RLO_LINE_BYTES + RLO_SKINNY_AHEAD);
 #if RLO_GRAINS == 1
     const rlo_line line = *(__global const rlo_line_any *)(from + v * 64);
 #else
@@ -79,7 +79,7 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     rlo_line line = fill;
-    rlo_prefetch_near(from + v * src_ld_bytes + RLO_SKINNY_AHEAD);
+    rlo_prefetch(from + v * src_ld_bytes + RLO_SKINNY_AHEAD);
     if (v >= s0 && v < s1) {
       line = *(__global const rlo_line_any *)(from + v * src_ld_bytes);
     }
