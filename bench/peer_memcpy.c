@@ -77,28 +77,57 @@ __attribute__((target("avx"))) static void copy_avx(uint8_t *dst, const uint8_t 
 
 typedef uint64_t line __attribute__((vector_size(LINE_BYTES)));
 
-/** Reads four parts in turns, a line of each, as the copy kernel does: in order
- *  it has three quarters of the rate. */
-static void read_lines(uint8_t *dst, const uint8_t *src, size_t bytes) {
-  enum { PARTS = 4, PART_BYTES = 65 << 10, AHEAD_BYTES = 1024 };
+__attribute__((always_inline)) static inline void add_line(line *sum, const uint8_t *from) {
+  enum { AHEAD_BYTES = 1024 };
 
-  line sum = {0};
-  (void)dst;
-  for (size_t part = PART_BYTES; bytes > 0; bytes -= PARTS * part, src += PARTS * part) {
-    if (bytes < PARTS * part) {
-      part = bytes / PARTS / LINE_BYTES * LINE_BYTES;
-    }
-    if (part == 0) {
-      break;
-    }
+  __builtin_prefetch(from + AHEAD_BYTES, 0, 2);
+  *sum ^= *(const line *)(const void *)from;
+}
+
+/** Reads four parts in turns, a line of each, as the copy kernel does. */
+__attribute__((always_inline)) static inline void read_parts(const uint8_t *src, size_t bytes) {
+  enum { PARTS = 4, PART_BYTES = 65 << 10 };
+
+  line a = {0};
+  line b = {0};
+  line c = {0};
+  line d = {0};
+  while (bytes >= PARTS * LINE_BYTES) {
+    size_t part = bytes / PARTS / LINE_BYTES * LINE_BYTES;
+    part = part < PART_BYTES ? part : PART_BYTES;
     for (size_t at = 0; at < part; at += LINE_BYTES) {
-      for (size_t p = 0; p < PARTS; ++p) {
-        __builtin_prefetch(src + p * part + at + AHEAD_BYTES, 0, 2);
-        sum ^= *(const line *)(const void *)(src + p * part + at);
-      }
+      add_line(&a, src + at);
+      add_line(&b, src + at + part);
+      add_line(&c, src + at + 2 * part);
+      add_line(&d, src + at + 3 * part);
     }
+    src += PARTS * part;
+    bytes -= PARTS * part;
   }
-  __asm__ volatile("" : : "m"(sum)); /* it is wanted */
+  a ^= b ^ c ^ d;
+  __asm__ volatile("" : : "m"(a)); /* it is wanted */
+}
+
+static void read_plain(uint8_t *dst, const uint8_t *src, size_t bytes) {
+  (void)dst;
+  read_parts(src, bytes);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static void read_avx512(uint8_t *dst, const uint8_t *src,
+                                                           size_t bytes) {
+  (void)dst;
+  read_parts(src, bytes);
+}
+#endif
+
+static copy_fn choose_read(void) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) {
+    return read_avx512;
+  }
+#endif
+  return read_plain;
 }
 
 static copy_fn choose_copy(void) {
@@ -219,7 +248,7 @@ static void *create_cached(const bench_move *move) {
 }
 
 static void *create_read(const bench_move *move) {
-  return move->item->num_summed > 0 ? create_crew(move, 2 * (size_t)move->copy_bytes, read_lines)
+  return move->item->num_summed > 0 ? create_crew(move, 2 * (size_t)move->copy_bytes, choose_read())
                                     : NULL;
 }
 
