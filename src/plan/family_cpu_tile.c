@@ -292,6 +292,7 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   const double far_rows = 0.85;
   const double shared_lines = 0.80;
   const double shared_and_joined = 0.65;
+  const double whole_and_joined = 0.80;
   int64_t unit_bytes = plan.cpu.geometry.unit_bytes;
   if (plan.b.extent < plan.line_units) {
     return 0.01 * (double)unit_bytes; /* family gather is faster */
@@ -306,6 +307,8 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   }
   if (plan.dst_alignment < RLO__CPU_LINE_BYTES) {
     fraction *= plan.b.num_levels > 1 ? shared_and_joined : shared_lines;
+  } else if (plan.b.num_levels > 1) {
+    fraction *= whole_and_joined;
   }
   if (query->joined.bits > 0) {
     fraction *= with_joined_rows[query->joined.bits / 2];
