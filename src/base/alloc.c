@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MAP_ANONYMOUS is not part of POSIX 2008. */
+/* MAP_ANONYMOUS and madvise are not part of POSIX 2008. */
 #define _DEFAULT_SOURCE
 #include "base/alloc.h"
 
@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/status.h"
+#include "base/threshold.h"
 
 /* The first elements of a growing array: so many, if they are small. */
 enum { FIRST_CAPACITY = 8, FIRST_BYTES = 512 };
@@ -107,6 +108,10 @@ void *rlo__alloc_pages(size_t bytes) {
                     : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) {
     return record_failure(bytes, 1);
+  }
+  if (bytes >= (size_t)rlo__thresholds.base_huge_page_bytes) {
+    /* A hint: its failure costs time only. */
+    (void)madvise(pages, bytes, MADV_HUGEPAGE);
   }
   atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
   return pages;

@@ -51,8 +51,9 @@ RLO_NODISCARD char *rlo__alloc_string(const char *text);
 /** Frees memory; NULL is legal. */
 void rlo__free(void *memory);
 
-/** Allocates zeroed pages of the system's, at least one: for memory that is large and
- *  that the system has back when it is freed, whatever other threads do. */
+/** Allocates zeroed pages of the system's, at least one, huge ones from base_huge_page_bytes
+ *  on: for memory that is large and that the system has back when it is freed, whatever other
+ *  threads do. */
 RLO_NODISCARD void *rlo__alloc_pages(size_t bytes);
 
 /** Frees pages of the same size; NULL is legal. */

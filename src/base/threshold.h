@@ -152,6 +152,8 @@
   X(move_kept, 64, 2)                                                          \
   X(move_free_buffers, 64, 2)                                                  \
   X(move_free_share, 8, INT64_C(1) << 20)                                      \
+  /* So much memory of our own is requested in huge pages. */                  \
+  X(base_huge_page_bytes, INT64_C(2) << 20, 4096)                              \
   /* The most that one system call reads or writes: Linux moves less than 2    \
    * GiB. Whole blocks of direct I/O. */                                       \
   X(base_call_bytes, INT64_C(1) << 30, 4096)                                   \
@@ -174,8 +176,6 @@
   X(ops_order_count, INT32_MAX, 12)                                            \
   /* Files of jobs of more bytes are streamed past the page cache. */          \
   X(service_streamed_bytes, INT64_C(64) << 20, 2048)                           \
-  /* So much staging memory is requested in huge pages. */                     \
-  X(service_huge_page_bytes, INT64_C(2) << 20, 4096)                           \
   /* A chunk of what a stream leaves in the page cache: its bytes, its ranges  \
    * (at most RLO__TRAIL_RANGES), and the reads that are noted: shorter ones   \
    * share pages with the next ones, which are better kept. */                 \

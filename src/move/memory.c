@@ -19,9 +19,18 @@ enum {
 
 /* ---------------------------------------------------------------- memories */
 
+/* What a memory of the host's own takes if it is large enough for pages, else 0. */
+static size_t bytes_in_pages(const rlo__place *place, int64_t bytes) {
+  const bool has_pages = place->context == NULL && bytes >= rlo__thresholds.base_huge_page_bytes;
+  return has_pages ? HOST_OFFSET + (size_t)bytes : 0;
+}
+
 rlo_status rlo__memory_create(rlo__place *place, int64_t bytes, rlo__memory **out_memory) {
   const bool is_host = place->context == NULL;
-  rlo__memory *made = rlo__alloc(is_host ? HOST_OFFSET + (size_t)bytes : sizeof *made);
+  const size_t in_pages = bytes_in_pages(place, bytes);
+  rlo__memory *made = in_pages > 0
+                          ? rlo__alloc_pages(in_pages)
+                          : rlo__alloc(is_host ? HOST_OFFSET + (size_t)bytes : sizeof *made);
   RLO_TRY_MEMORY(made);
   *made = (rlo__memory){
       .place = place, .host = is_host ? (char *)made + HOST_OFFSET : NULL, .bytes = bytes};
@@ -113,7 +122,12 @@ void rlo__memory_free(rlo__memory *memory) {
       clReleaseMemObject(memory->buffer);
     }
   }
-  rlo__free(memory);
+  const size_t in_pages = memory->is_external ? 0 : bytes_in_pages(place, memory->bytes);
+  if (in_pages > 0) {
+    rlo__free_pages(memory, in_pages);
+  } else {
+    rlo__free(memory);
+  }
 }
 
 cl_event rlo__memory_gate(const rlo__memory *memory) {

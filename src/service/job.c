@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* madvise. */
-#define _DEFAULT_SOURCE
-
 #include "service/job.h"
 
 #include <inttypes.h>
-#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
@@ -17,15 +13,10 @@
 
 /* Takes all staging memory at once: two jobs never wait for each other's. */
 static rlo_status allocate_staging(rlo_job *job) {
-  const size_t bytes = (size_t)job->plan.host_bytes;
-  job->staging = rlo__alloc_pages(bytes);
+  job->staging = rlo__alloc_pages((size_t)job->plan.host_bytes);
   RLO_FAIL_IF(job->staging == NULL, RLO_OUT_OF_MEMORY,
               "the host has no memory for %" PRId64 " bytes of staging memory",
               job->plan.host_bytes);
-  if (job->plan.host_bytes >= rlo__thresholds.service_huge_page_bytes) {
-    /* A hint: its failure costs time only. */
-    (void)madvise(job->staging, bytes, MADV_HUGEPAGE);
-  }
   return RLO_OK;
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/threshold.h"
 #include "relayout/status.h"
 #include "support/expect.h"
 #include "support/suite.h"
@@ -184,4 +187,36 @@ RLO_TEST(test_alloc__small_array) {
   ck_assert_ptr_null(RLO__SMALL_ARRAY(few, 5));
   rlo__alloc_set_fault(0, false);
   rlo__small_array_free(NULL, few);
+}
+
+/* Whether the system knows that huge pages are wanted for the memory at p. */
+static bool is_huge(const void *p) {
+  FILE *file = fopen("/proc/self/smaps", "r");
+  bool is_there = false;
+  bool is_wanted = false;
+  char line[512];
+  uintptr_t begin;
+  uintptr_t end;
+  ck_assert_ptr_nonnull(file);
+  while (fgets(line, sizeof line, file) != NULL) {
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      is_there = begin <= (uintptr_t)p && (uintptr_t)p < end;
+    }
+    is_wanted |= is_there && strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " hg") != NULL;
+  }
+  ck_assert_int_eq(fclose(file), 0);
+  return is_wanted;
+}
+
+RLO_TEST(test_alloc__large_pages_are_huge) {
+  if (access("/sys/kernel/mm/transparent_hugepage", R_OK) != 0) {
+    return;
+  }
+  const size_t large = (size_t)rlo__thresholds.base_huge_page_bytes;
+  for (size_t bytes = large - 1; bytes <= large; ++bytes) {
+    void *pages = rlo__alloc_pages(bytes);
+    ck_assert_ptr_nonnull(pages);
+    ck_assert(is_huge(pages) == (bytes == large));
+    rlo__free_pages(pages, bytes);
+  }
 }

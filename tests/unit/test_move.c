@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/threshold.h"
 #include "relayout/service.h"
 
 #include "support/expect.h"
@@ -117,6 +119,23 @@ RLO_TEST(test_move__runs_from_memory_to_memory) {
   rlo__memory_free(sources[0]);
   rlo__memory_free(sources[1]);
   rlo__move_release(move);
+}
+
+RLO_TEST(test_move__large_memory_of_the_host_is_in_pages) {
+  const int64_t threshold = rlo__thresholds.base_huge_page_bytes;
+  const int64_t before = rlo__alloc_live_count();
+  char last[2] = {1, 1};
+  rlo__thresholds.base_huge_page_bytes = 4096;
+  for (int64_t bytes = 4094; bytes < 4099; ++bytes) {
+    rlo__memory *memory = NULL;
+    expect_ok(rlo__memory_create(place, bytes, &memory));
+    ck_assert_int_eq((uintptr_t)memory % 4096 == 0, bytes >= 4096);
+    ck_assert_mem_eq((char *)memory->host + bytes - 2, "\0\0", 2);
+    memcpy((char *)memory->host + bytes - 2, last, sizeof last);
+    rlo__memory_free(memory);
+    ck_assert_int_eq(rlo__alloc_live_count(), before);
+  }
+  rlo__thresholds.base_huge_page_bytes = threshold;
 }
 
 RLO_TEST(test_move__place_is_chosen_by_size_unless_devices_refuse) {
