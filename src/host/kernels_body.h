@@ -135,9 +135,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(group)(const rlo__
   int64_t due = 0;
   int64_t i = 0;
   for (int64_t block = 0; block < num_blocks; ++block) {
-    if (i > num_columns - LANE_UNITS) {
-      i = num_columns - LANE_UNITS; /* some columns are moved twice */
-    }
+    const int64_t moved = i > num_columns - LANE_UNITS ? i - (num_columns - LANE_UNITS) : 0;
+    i -= moved;
     const int64_t *columns = group->columns + i;
     const uint8_t *src = group->src + i * UNIT;
     UNROLL
@@ -151,10 +150,11 @@ TARGET static inline __attribute__((always_inline)) void NAME(group)(const rlo__
       uint8_t *dst = group->dst + v * LANES * 16;
       UNROLL
       for (int c = 0; c < LANE_UNITS; ++c) {
-        /* The same in portable C. NOLINTNEXTLINE(bugprone-branch-clone) */
-        if (is_past_caches) {
+        /* A line is stored past the caches once. In portable C both are the same.
+         * NOLINTNEXTLINE(bugprone-branch-clone) */
+        if (is_past_caches && c >= moved) {
           STREAM(dst + columns[c], r[c]);
-        } else {
+        } else if (!is_past_caches) {
           STORE(dst + columns[c], r[c]);
         }
       }
