@@ -45,10 +45,11 @@ typedef void (*rlo__host_group_fn)(const rlo__host_group *group);
 /**
  * Copies a row of grains: src + i * src_step to dst + columns[i]. Each grain is
  * `grain_bytes`, a multiple of a line, and each dst + columns[i] a multiple of
- * a line too.
+ * a line too. As much from `ahead` on is prefetched, unless that is NULL.
  */
 typedef void (*rlo__host_grains_fn)(uint8_t *dst, const int64_t *columns, const uint8_t *src,
-                                    int64_t src_step, int64_t num_columns, int64_t grain_bytes);
+                                    int64_t src_step, int64_t num_columns, int64_t grain_bytes,
+                                    const uint8_t *ahead);
 
 /** Copies bytes; whole lines of dst may be stored past the caches. */
 typedef void (*rlo__host_copy_fn)(uint8_t *dst, const uint8_t *src, size_t bytes);

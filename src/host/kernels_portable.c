@@ -54,7 +54,8 @@ static void copy(uint8_t *dst, const uint8_t *src, size_t bytes) {
 }
 
 static void grains(uint8_t *dst, const int64_t *columns, const uint8_t *src, int64_t src_step,
-                   int64_t num_columns, int64_t grain_bytes) {
+                   int64_t num_columns, int64_t grain_bytes, const uint8_t *ahead) {
+  (void)ahead;
   for (int64_t i = 0; i < num_columns; ++i) {
     memcpy(dst + columns[i], src + i * src_step, (size_t)grain_bytes);
   }

@@ -168,17 +168,20 @@ DEFINE_COPY(ssse3, , COPY_LINE_SSSE3)
 DEFINE_COPY(avx2, __attribute__((target("avx2"))), COPY_LINE_AVX2)
 DEFINE_COPY(avx512, __attribute__((target("avx512f"))), COPY_LINE_AVX512)
 
-#define DEFINE_GRAINS(isa, target_attribute, copy_line)                                 \
-  target_attribute static void grains_##isa(uint8_t *dst, const int64_t *columns,       \
-                                            const uint8_t *src, int64_t src_step,       \
-                                            int64_t num_columns, int64_t grain_bytes) { \
-    for (int64_t i = 0; i < num_columns; ++i) {                                         \
-      const uint8_t *from = src + i * src_step;                                         \
-      uint8_t *to = dst + columns[i];                                                   \
-      for (int64_t k = 0; k < grain_bytes; k += RLO__HOST_LINE_BYTES) {                 \
-        copy_line(to + k, from + k);                                                    \
-      }                                                                                 \
-    }                                                                                   \
+#define DEFINE_GRAINS(isa, target_attribute, copy_line)                           \
+  target_attribute static void grains_##isa(                                      \
+      uint8_t *dst, const int64_t *columns, const uint8_t *src, int64_t src_step, \
+      int64_t num_columns, int64_t grain_bytes, const uint8_t *ahead) {           \
+    for (int64_t i = 0; i < num_columns; ++i) {                                   \
+      const uint8_t *from = src + i * src_step;                                   \
+      uint8_t *to = dst + columns[i];                                             \
+      for (int64_t k = 0; k < grain_bytes; k += RLO__HOST_LINE_BYTES) {           \
+        if (ahead != NULL) {                                                      \
+          __builtin_prefetch(ahead + i * grain_bytes + k, 0, 2);                  \
+        }                                                                         \
+        copy_line(to + k, from + k);                                              \
+      }                                                                           \
+    }                                                                             \
   }
 
 DEFINE_GRAINS(ssse3, , COPY_LINE_SSSE3)

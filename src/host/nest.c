@@ -357,6 +357,8 @@ static void sort_loops(rlo__host_nest *nest) {
 
 static void lay_loops(chooser *c, int64_t unit) {
   rlo__host_nest *nest = c->nest;
+  const rlo__host_side *to = &nest->along_dst;
+  const bool is_line = to->num_levels == 1;
   nest->num_turns = 1;
   for (int32_t a = 0; a < c->num_axes; ++a) {
     const axis *one = &c->axes[a];
@@ -371,9 +373,12 @@ static void lay_loops(chooser *c, int64_t unit) {
   add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_SRC,
                                   .count = rlo__ceil_div(nest->along_src.extent, nest->tile_src),
                                   .src_step = nest->tile_src * nest->src_step});
-  add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_DST,
-                                  .count = rlo__ceil_div(nest->along_dst.extent, nest->tile_dst),
-                                  .dst_step = nest->tile_dst * nest->dst_step});
+  add_loop(nest,
+           (rlo__host_loop){.kind = RLO__HOST_LOOP_DST,
+                            .count = rlo__ceil_div(nest->along_dst.extent, nest->tile_dst),
+                            .src_step = is_line ? nest->tile_dst * to->steps[0] : 0,
+                            .dst_step = nest->tile_dst * nest->dst_step,
+                            .operand_step = is_line ? nest->tile_dst * to->operand_steps[0] : 0});
   add_loop(nest, (rlo__host_loop){.kind = RLO__HOST_LOOP_GRAIN,
                                   .count = rlo__ceil_div(nest->grain_bytes, nest->chunk_bytes),
                                   .src_step = nest->chunk_bytes,

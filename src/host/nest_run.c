@@ -131,6 +131,8 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
   int64_t rows_from = -1;
   int64_t columns_from = -1;
   const int64_t reach = rlo__ceil_div(LINE - 1, grain);
+  /* Then all tiles along the destination have the same rows, from their loop's step on. */
+  const bool is_line = nest->along_dst.num_levels == 1;
   /* Positions along a side, or bytes of the grain, of an iteration. */
   const int64_t points[RLO__HOST_LOOP_NUM_KINDS] = {[RLO__HOST_LOOP_SRC] = nest->tile_src,
                                                     [RLO__HOST_LOOP_DST] = nest->tile_dst,
@@ -145,7 +147,7 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
     const int64_t j0 = corner[RLO__HOST_LOOP_DST];
     const int64_t left_i = nest->along_src.extent - i0;
     const int64_t left_j = nest->along_dst.extent - j0;
-    const rlo__host_tile t = {
+    rlo__host_tile t = {
         .nest = nest,
         .kernels = kernels,
         .workspace = workspace,
@@ -169,16 +171,20 @@ void rlo__host_nest_run(const rlo__host_nest *nest, const rlo__host_kernels *ker
                   workspace->operand_columns);
       columns_from = i0;
     }
-    if (rows_from != j0 && nest->move != RLO__HOST_MOVE_SPLAT) {
-      find_places(&nest->along_dst, nest->along_dst.steps, j0,
-                  nest->move == RLO__HOST_MOVE_SPLIT ? 1 : rlo__min(left_j, t.nj + reach),
-                  workspace->rows);
-      find_places(&nest->along_dst, nest->along_dst.operand_steps, j0, has_operands ? t.nj : 0,
+    const int64_t row = is_line ? 0 : j0;
+    if (rows_from != row && nest->move != RLO__HOST_MOVE_SPLAT) {
+      const int64_t rows = rlo__min(nest->along_dst.extent - row, nest->tile_dst + reach);
+      find_places(&nest->along_dst, nest->along_dst.steps, row,
+                  nest->move == RLO__HOST_MOVE_SPLIT ? 1 : rows, workspace->rows);
+      find_places(&nest->along_dst, nest->along_dst.operand_steps, row, has_operands ? rows : 0,
                   workspace->operand_rows);
-      rows_from = j0;
+      rows_from = row;
+    }
+    next_turn(nest, &at);
+    if (is_line || nest->tile_dst >= nest->along_dst.extent) {
+      t.next_src = src + at.src;
     }
     rlo__host_tile_run(&t);
-    next_turn(nest, &at);
   }
   if (nest->is_past_caches) {
     kernels->fence();

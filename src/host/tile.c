@@ -14,6 +14,8 @@ enum {
   LINE = RLO__HOST_LINE_BYTES,
   /** Rows of grains that the prefetch runs ahead. */
   ROWS_AHEAD = 4,
+  /** Bytes of the groups of rows that it runs ahead, if one has less. */
+  BYTES_AHEAD = 4096,
   /** Rows of packed units that are prefetched at once, and columns. */
   PACKED_ROWS = 16,
   PACKED_COLUMNS = 64,
@@ -83,27 +85,19 @@ static inline void copy_grain(uint8_t *dst, const uint8_t *src, int64_t bytes) {
   }
 }
 
-/** Prefetches the row that is some rows ahead. */
-static INLINE void prefetch_ahead(const rlo__host_tile *t, int64_t j) {
-  if (j + ROWS_AHEAD >= t->nj) {
-    return;
-  }
-  const rlo__host_nest *nest = t->nest;
-  const uint8_t *row = t->src + t->rows[j + ROWS_AHEAD];
-  const uint8_t *end = row + (t->ni - 1) * t->src_step + t->grain_bytes;
-  if (t->src_step == nest->grain_bytes) {
-    for (row -= (uintptr_t)row % LINE; row < end; row += LINE) {
-      __builtin_prefetch(row, 0, 2);
-    }
-  }
+/** The row that is some rows ahead; NULL if it is not near, or no run. */
+static const uint8_t *row_ahead(const rlo__host_tile *t, int64_t j) {
+  const int64_t next = j + rlo__min(ROWS_AHEAD, t->nj);
+  const uint8_t *src = next < t->nj ? t->src : t->next_src;
+  return src != NULL && t->src_step == t->nest->grain_bytes ? src + t->rows[next % t->nj] : NULL;
 }
 
 /** Moves grains of whole lines to aligned lines. */
 static void move_lines(const rlo__host_tile *t) {
   for (int64_t j = 0; j < t->nj; ++j) {
-    prefetch_ahead(t, j);
     t->kernels->grains_past_caches(t->dst + j * t->dst_step, t->workspace->columns,
-                                   t->src + t->rows[j], t->src_step, t->ni, t->grain_bytes);
+                                   t->src + t->rows[j], t->src_step, t->ni, t->grain_bytes,
+                                   row_ahead(t, j));
   }
 }
 
@@ -112,7 +106,10 @@ static void move_grains(const rlo__host_tile *t, uint8_t *dst, const int64_t *co
   for (int64_t j = 0; j < t->nj; ++j) {
     const uint8_t *from = t->src + t->rows[j];
     uint8_t *to = dst + j * t->dst_step;
-    prefetch_ahead(t, j);
+    const uint8_t *ahead = row_ahead(t, j);
+    for (int64_t k = 0; ahead != NULL && k < t->ni * t->grain_bytes + LINE; k += LINE) {
+      __builtin_prefetch(ahead + k, 0, 2);
+    }
     for (int64_t i = 0; i < t->ni; ++i) {
       if (is_past_caches) {
         t->kernels->copy_past_caches(to + columns[i], from + i * t->src_step,
@@ -160,18 +157,15 @@ static void move_blocks(const rlo__host_tile *t, uint8_t *dst, const int64_t *co
   const rlo__host_group_fn move_line =
       is_past_caches ? kernels->line_rows_past_caches[unit] : kernels->line_rows[unit];
   rlo__host_group group = {.src = t->src, .columns = columns, .num_columns = t->ni};
+  const int64_t whole = t->nj / many * many;
+  const int64_t distance = rlo__min(rlo__max(BYTES_AHEAD / (t->ni * LINE), 1) * many, whole);
   int64_t j = 0;
-  for (; j + many <= t->nj; j += many) {
+  for (; j < whole; j += many) {
+    const int64_t next = j + distance;
     group.rows = t->rows + j;
     group.dst = dst + j * grain;
-    group.ahead = NULL;
-    if (j + 2 * many <= t->nj) {
-      group.ahead_src = t->src;
-      group.ahead = group.rows + many;
-    } else if (t->i0 + t->ni < t->nest->along_src.extent) {
-      group.ahead_src = t->src + t->ni * grain;
-      group.ahead = t->rows;
-    }
+    group.ahead_src = next < whole ? t->src : t->next_src;
+    group.ahead = group.ahead_src != NULL ? t->rows + next % whole : NULL;
     move_line(&group);
   }
   group.ahead = NULL;
@@ -432,6 +426,7 @@ static void move_packed(const rlo__host_tile *t) {
   uint8_t *to = from + t->ni * t->nj * grain + RLO__HOST_PACKED_SLACK;
   rlo__host_tile part = *t;
   part.dst_step = grain;
+  part.next_src = NULL;
   if (!t->nest->reads_fill) {
     for (int64_t j = 0; j < t->nj; j += PACKED_ROWS) {
       const int64_t next = rlo__min(j + PACKED_ROWS, t->nj);

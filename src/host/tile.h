@@ -35,6 +35,8 @@ typedef struct rlo__host_tile {
   rlo__host_workspace *workspace;
   const uint8_t *src;
   uint8_t *dst;
+  /** Where the next tile begins, to be prefetched, if it has the same rows; else NULL. */
+  const uint8_t *next_src;
   /** Where the tile begins in `src` and `dst`, which then are whole memories, if units are less
    *  than a byte. */
   int64_t src_at, dst_at;
