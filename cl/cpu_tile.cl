@@ -77,13 +77,14 @@
   (RLO_JOINED_BITS > 0 && RLO_GUARDS == 0 && RLO_LEVELS == 1 && !RLO_LEAN)
 
 /* Columns and lines of the stage, for rows that do not consist of whole lines.
- * Many columns, so that long pieces of source rows are read; one line, so that
- * loads and stores take short turns. */
+ * Many columns, so that long pieces of source rows are read; few lines, so that
+ * loads and stores take short turns. Blocks of 1 and 2 bytes have many columns
+ * of their own: more lines of each leave together. */
 #ifndef RLO_STAGE_COLUMNS
-#define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 8 * L : 4 * L)
+#define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 8 * L : 2 * L)
 #endif
 #ifndef RLO_STAGE_LINES
-#define RLO_STAGE_LINES 1
+#define RLO_STAGE_LINES (RLO_UNIT_BYTES >= 4 ? 1 : 4)
 #endif
 
 /* A column of it, which begins with the last line of the window before. */
