@@ -38,8 +38,8 @@ typedef struct rlo_storage_traits {
    *  but for one that ends with the storage: the size of a compressed chunk, or
    *  of a disk's block where the page cache is bypassed. 0: 1. */
   int64_t granule_bytes;
-  /** The lengths from which on a transfer costs what its bytes cost. 0: 64 KiB
-   *  and 256 KiB. */
+  /** The lengths from which on a transfer costs what its bytes cost. 0: 24 KiB
+   *  and 96 KiB. */
   int64_t good_read_bytes;
   int64_t good_write_bytes;
   /** How many transfers at once are worth while. 0: 8. */

@@ -194,8 +194,8 @@
   X(service_read_parts, 512, 5)                                                \
   /* Transfers from which on the bytes cost more than the call: of files, of   \
    * memory (a page, for the sake of address translation) and of buffers. */   \
-  X(service_good_read_bytes, INT64_C(64) << 10, 256)                           \
-  X(service_good_write_bytes, INT64_C(256) << 10, 512)                         \
+  X(service_good_read_bytes, INT64_C(24) << 10, 256)                           \
+  X(service_good_write_bytes, INT64_C(96) << 10, 512)                          \
   X(service_memory_good_bytes, 4096, 64)                                       \
   X(service_buffer_good_bytes, INT64_C(1) << 20, 512)                          \
   /* A transfer of a part of a box is no longer, unless it has to be to be a   \

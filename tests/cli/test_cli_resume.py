@@ -42,7 +42,7 @@ class Resume(StreamCase):
         self.whole = hashlib.sha256(self.read("out.npy")).hexdigest()
         os.unlink(self.path("out.npy"))
 
-    def disk(self, write_us=500, **faults):
+    def disk(self, write_us=1500, **faults):
         return self.bad_disk(write_us=write_us, clock=CLOCK, **faults)
 
     journal = JOURNAL
@@ -99,7 +99,7 @@ class Resume(StreamCase):
 
 class Kills(Resume):
     SHAPE = (2200, 2400)
-    WRITE_US = 600
+    WRITE_US = 2000
 
     def test_a_source_in_memory_has_no_journal(self):
         """The next run would make it of inputs that may have changed."""

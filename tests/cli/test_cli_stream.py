@@ -289,9 +289,10 @@ class Large(StreamCase):
         budget = 16 * MIB
         self.write("small.npy", npy_bytes("<f4", (2, 3), bytes(24)))
         base = self.watch_peak("convert", "small.npy", "x.npy")
-        peak = self.watch_peak("convert", "in.npy", "out.npy",
-                               "--perm", "1,0", "--memory", str(budget))
-        self.assertLessEqual(peak - base, budget + 32 * MIB)
+        for passes in "1", "2":
+            peak = self.watch_peak("convert", "in.npy", "out.npy", "--perm", "1,0",
+                                   "--memory", str(budget), "--passes", passes)
+            self.assertLessEqual(peak - base, budget + 32 * MIB)
         # The watch did see it run.
         self.assertGreater(peak, base)
         self.check_transposed(rows, columns)
@@ -567,7 +568,7 @@ class Estimate(StreamCase):
 class Progress(StreamCase):
     """Of a job that a slow disk makes last for seconds."""
 
-    WRITE_US = 3000
+    WRITE_US = 8000
 
     def setUp(self):
         super().setUp()

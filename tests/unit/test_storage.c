@@ -344,8 +344,8 @@ RLO_TEST(test_storage__traits_have_defaults) {
   expect_ok(rlo_storage_get_traits(storage, &got));
   ck_assert_int_eq(got.bytes, 64);
   ck_assert_int_eq(got.granule_bytes, 1);
-  ck_assert_int_eq(got.good_read_bytes, 65536);
-  ck_assert_int_eq(got.good_write_bytes, 262144);
+  ck_assert_int_eq(got.good_read_bytes, 24576);
+  ck_assert_int_eq(got.good_write_bytes, 98304);
   ck_assert_int_eq(got.good_depth, 8);
   ck_assert(!got.is_read_only);
   rlo_storage_release(storage);

@@ -49,7 +49,7 @@ RLO_TEST(test_storage_file__a_part_is_read_and_written) {
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   expect_ok(rlo_storage_get_traits(storage, &traits));
   ck_assert(traits.bytes == 20 && !traits.is_read_only);
-  ck_assert_int_eq(traits.good_write_bytes, 262144);
+  ck_assert_int_eq(traits.good_write_bytes, 98304);
   ck_assert_ptr_null(storage->memory);
 }
 
