@@ -86,8 +86,7 @@ static bool choose_peers(const char *list, bench_settings *settings) {
   const bool is_all = list != NULL && strcmp(list, "all") == 0;
   const bool is_none = list != NULL && strcmp(list, "none") == 0;
   for (int32_t p = 0; p < count; ++p) {
-    bool is_chosen = p <= BENCH_PEER_READ || is_all ||
-                     (list == NULL && !peers[p]->is_opt_in) ||
+    bool is_chosen = p <= BENCH_PEER_READ || is_all || (list == NULL && !peers[p]->is_opt_in) ||
                      (peers[p] == &bench_peer_estimate && settings->measure_seconds > 0);
     if (list != NULL && names(list, peers[p]->name)) {
       is_chosen = true;
