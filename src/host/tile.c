@@ -101,6 +101,29 @@ static void move_lines(const rlo__host_tile *t) {
   }
 }
 
+/** Stores row j of column i past the caches: the lines that begin in it. The last of them ends
+ *  in the next row. */
+static void store_grain(const rlo__host_tile *t, int64_t i, int64_t j, uint8_t *to) {
+  const rlo__host_copy_fn copy = t->kernels->copy_past_caches;
+  const uint8_t *from = t->src + i * t->src_step;
+  const int64_t grain = t->grain_bytes;
+  const bool is_last = t->j0 + j + 1 == t->nest->along_dst.extent;
+  if (grain < LINE || grain < t->nest->grain_bytes) {
+    copy(to, from + t->rows[j], (size_t)grain);
+    return;
+  }
+  const int64_t begin = t->j0 + j == 0 ? 0 : to_line(to);
+  const int64_t after = is_last ? 0 : to_line(to + grain);
+  const int64_t end = after > 0 ? grain + after - LINE : grain;
+  copy(to + begin, from + t->rows[j] + begin, (size_t)(end - begin));
+  if (after > 0) {
+    uint8_t line[LINE];
+    memcpy(line, from + t->rows[j] + end, (size_t)(grain - end));
+    memcpy(line + grain - end, from + t->rows[j + 1], (size_t)after);
+    copy(to + end, line, LINE);
+  }
+}
+
 static void move_grains(const rlo__host_tile *t, uint8_t *dst, const int64_t *columns,
                         bool is_past_caches) {
   for (int64_t j = 0; j < t->nj; ++j) {
@@ -112,8 +135,7 @@ static void move_grains(const rlo__host_tile *t, uint8_t *dst, const int64_t *co
     }
     for (int64_t i = 0; i < t->ni; ++i) {
       if (is_past_caches) {
-        t->kernels->copy_past_caches(to + columns[i], from + i * t->src_step,
-                                     (size_t)t->grain_bytes);
+        store_grain(t, i, j, to + columns[i]);
       } else {
         copy_grain(to + columns[i], from + i * t->src_step, t->grain_bytes);
       }
