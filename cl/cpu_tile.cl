@@ -400,7 +400,7 @@ RLO_INLINE void rlo_move_staged(__private const rlo_tile *tile,
                              w.x1 - reach <= RLO_STAGE_COLUMNS;
     w.base = is_reaching ? reach : w.x0;
     for (w.y0 = box.y0; w.y0 < box.y1; w.y0 = w.y1) {
-      w.y1 = min(box.y1, w.y0 < 0 ? 0 : w.y0 + RLO_STAGE_LINES * L);
+      w.y1 = min(box.y1, w.y0 < 0 ? 0 : (w.y0 / L + RLO_STAGE_LINES) * L);
       w.r0 = clamp(readable.y0, w.y0, w.y1);
       w.r1 = clamp(readable.y1, w.r0, w.y1);
       rlo_fill_window(w, fill);
