@@ -200,8 +200,8 @@ RLO_INLINE void rlo_transpose_block(__private const rlo_block *block,
   const rlo_join join = block->rows.join;
   for (int j = 0; j < L; ++j) {
     __global const uchar *p = block->from + rlo_row_at(block->rows, j) + k * E;
-    units[j] = join.step == 0 ? *(__global const rlo_unit_any *)p
-                              : rlo_read_unit(p, join);
+    units[j] = join.is_plain ? *(__global const rlo_unit_any *)p
+                             : rlo_read_unit(p, join);
   }
 }
 #endif

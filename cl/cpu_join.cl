@@ -7,7 +7,14 @@
  *
  *     for k < 8 / b: element h of the byte k * step bytes further, as element k
  *
- * in place of the byte at an address.
+ * in place of the byte at an address. Its arguments for that are
+ *
+ *     rlo_index joined_ld   bytes from a joined row to the next
+ *     rlo_index element_ld  and from the row of the destination for one element
+ *                           of a byte to that of the next: the last grid axis
+ *                           counts these
+ *
+ * Rows that begin anywhere in a byte (cpu_odd.cl) have a place and a bit each.
  */
 #ifndef RLO_CPU_JOIN_CL
 #define RLO_CPU_JOIN_CL
@@ -19,15 +26,33 @@
 #define RLO_JOINED_BITS 0
 #endif
 
-/* Rows that are joined: the distance from one to the next, and the first bit of
- * element h. A distance of 0: bytes of a block are read as they are. */
-typedef struct rlo_join {
-  long step;
-  uint bit;
-} rlo_join;
+/* 1: rows begin anywhere in a byte, on both sides. */
+#ifndef RLO_JOINED_ODD
+#define RLO_JOINED_ODD 0
+#endif
 
 #if RLO_JOINED_BITS > 0
 #define RLO_JOINED_ROWS (8 / RLO_JOINED_BITS)
+
+/* Rows that are joined: how many bytes further the element of each is, and its
+ * first bit there. A block of bytes as they are: `is_plain`. */
+typedef struct rlo_join {
+  long places[RLO_JOINED_ROWS];
+  int bits[RLO_JOINED_ROWS];
+  bool is_plain;
+} rlo_join;
+
+/* The rows from an element on, in elements, `ld` from one to the next. */
+RLO_INLINE rlo_join rlo_join_rows(long first, long ld) {
+  rlo_join join = {.is_plain = false};
+#pragma unroll
+  for (int k = 0; k < RLO_JOINED_ROWS; ++k) {
+    const long bit = (first + k * ld) * RLO_JOINED_BITS;
+    join.places[k] = bit >> 3;
+    join.bits[k] = (int)(bit & 7);
+  }
+  return join;
+}
 
 /* In each byte of a word: the bits of element k. */
 #define RLO_JOINED_MASK(k)                                         \
@@ -35,15 +60,15 @@ typedef struct rlo_join {
    << (k) * RLO_JOINED_BITS)
 
 RLO_INLINE rlo_line rlo_read_line(__global const uchar *from, rlo_join join) {
-  if (join.step == 0) {
+  if (join.is_plain) {
     return *(__global const rlo_line_any *)from;
   }
   rlo_line sum = (rlo_line)0UL;
 #pragma unroll
   for (int k = 0; k < RLO_JOINED_ROWS; ++k) {
-    const rlo_line row = *(__global const rlo_line_any *)(from + k * join.step);
+    const rlo_line row = *(__global const rlo_line_any *)(from + join.places[k]);
     /* Rotated by less than a byte: the mask drops what came from another. */
-    const ulong turn = (ulong)(k * RLO_JOINED_BITS - (int)join.bit) & 63UL;
+    const ulong turn = (ulong)(k * RLO_JOINED_BITS - join.bits[k]) & 63UL;
     sum |= (row << turn | row >> (-turn & 63UL)) & RLO_JOINED_MASK(k);
   }
   return sum;
@@ -71,13 +96,17 @@ RLO_INLINE void rlo_exchange_elements(__private rlo_line *lines) {
 RLO_INLINE rlo_unit rlo_read_unit(__global const uchar *from, rlo_join join) {
   uint sum = 0;
   for (int k = 0; k < RLO_JOINED_ROWS; ++k) {
-    sum |= ((uint)from[k * join.step] >> join.bit &
+    sum |= ((uint)from[join.places[k]] >> join.bits[k] &
             ((1U << RLO_JOINED_BITS) - 1U))
            << k * RLO_JOINED_BITS;
   }
   return (rlo_unit)sum;
 }
 #else
+typedef struct rlo_join {
+  bool is_plain;
+} rlo_join;
+
 RLO_INLINE rlo_line rlo_read_line(__global const uchar *from, rlo_join join) {
   (void)join;
   return *(__global const rlo_line_any *)from;

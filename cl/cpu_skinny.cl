@@ -126,7 +126,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
                    is_first,
                    is_last,
                    guards,
-                   (rlo_join){0, 0},
+                   (rlo_join){true},
                    rlo_fill_unit(fill_lo, fill_hi));
     return;
   }
@@ -224,7 +224,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
                    true,
                    true,
                    guards,
-                   (rlo_join){0, 0},
+                   (rlo_join){true},
                    rlo_fill_unit(fill_lo, fill_hi));
     return;
   }

@@ -25,11 +25,7 @@
  *         rlo_index a_n1, a_n2, dst_ld2, dst_ld3, b_n1, b_n2, src_ld2, src_ld3
  *       int tile_a          multiples of a line (64 bytes), at most RLO_TILE_A
  *       int tile_b          and RLO_TILE_B
- *       with RLO_JOINED_BITS (cpu_join.cl):
- *         rlo_index joined_ld  bytes from a joined row to the next
- *         rlo_index element_ld  and from the row of the destination for one
- *                           element of a byte to that of the next: the last
- *                           grid axis counts these
+ *       with RLO_JOINED_BITS rlo_index joined_ld, element_ld: cpu_join.cl; and cpu_odd.cl
  *       the guards; x is the coefficient of i, y that of j; RLO_LEVELS is 1
  *
  * For a_axis: extent ceil(na / tile_a), source stride tile_a, guard coefficient tile_a * x; the
@@ -43,21 +39,21 @@
  * own whole lines of each destination row, so that their borders move with the rows' phase
  * (RLO_LEAN). The edges of the plane and tiles that a guard cuts are staged too.
  *
- * The host should choose: tiles of 8 x 16 lines, or of 48 x 16 where
- * blocks have at most 16 rows that are long and are moved directly: hardware
- * then reads ahead; a as the fastest grid axis and b next, so that the source
- * is read in order; RLO_NT if the destination is larger than the caches. A
- * plane with an extent below a line is moved unit by unit: see cpu_skinny.cl.
+ * The host should choose: tiles of 8 x 16 lines, or of 48 x 16 where blocks have at most 16 rows
+ * that are long and are moved directly: hardware then reads ahead; a as the fastest grid axis and
+ * b next, so that the source is read in order; RLO_NT if the destination is larger than the
+ * caches. A plane with an extent below a line is moved unit by unit: see cpu_skinny.cl.
  */
 // define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
 // define-matrix: -DRLO_LEVELS=3 -DRLO_UNIT_BYTES=1 -DRLO_NT=1 -DRLO_DST_ALIGN=64
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_NT=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=2
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_JOINED_BITS=4 -DRLO_PREFETCH=1 -DRLO_PAD_GUARDS=1
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_JOINED_BITS=1 -DRLO_LEVELS=3 -DRLO_VECTOR_SHUFFLE=0
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_JOINED_BITS=2 -DRLO_JOINED_ODD=1 -DRLO_NT=1 -DRLO_PREFETCH=1
 
 #include "cpu_places.cl"
-
 #include "cpu_block.cl"
+#include "cpu_odd.cl"
 #include "cpu_plane.cl"
 
 #ifndef RLO_KERNEL
@@ -74,7 +70,8 @@
 
 /* 1: whole blocks are moved for all elements of a byte at once. */
 #define RLO_JOINED_WHOLE \
-  (RLO_JOINED_BITS > 0 && RLO_GUARDS == 0 && RLO_LEVELS == 1 && !RLO_LEAN)
+  (RLO_JOINED_BITS > 0 && !RLO_JOINED_ODD && RLO_GUARDS == 0 && \
+   RLO_LEVELS == 1 && !RLO_LEAN)
 
 /* Columns and lines of the stage, for rows that do not consist of whole lines.
  * Many columns, so that long pieces of source rows are read; few lines, so that
@@ -206,7 +203,7 @@ RLO_INLINE void rlo_move_joined(__private const rlo_tile *tile,
                                 rlo_box box,
                                 long element_ld_bytes,
                                 __private rlo_ahead *next) {
-  const rlo_row_list rows = {0, tile->src_step, {0, 0}};
+  const rlo_row_list rows = {0, tile->src_step, {.is_plain = true}};
   for (long i = box.x0; i < box.x1; i += L) {
     for (long j = box.y0; j < box.y1; j += L) {
       rlo_block blocks[RLO_JOINED_ROWS];
@@ -217,7 +214,7 @@ RLO_INLINE void rlo_move_joined(__private const rlo_tile *tile,
 #pragma unroll 1
       for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
         rlo_load_block(&blocks[r],
-                       from + r * tile->join.step,
+                       from + tile->join.places[r],
                        rows,
                        (rlo_near){0, rows},
                        next);
@@ -432,7 +429,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_JOINED_BITS > 0
     ,
     rlo_index joined_ld,
-    rlo_index element_ld
+    rlo_index element_ld RLO_ODD_PARAMS
 #endif
         RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
@@ -468,12 +465,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   tile.columns = a0 * side_a.step1;
   tile.rows = b0 * side_b.step1;
 #endif
+  rlo_box plane = {-a0, (long)na - a0, -b0, (long)nb - b0};
 #if RLO_JOINED_BITS > 0
   const int element = (int)index[n_grid - 1];
-  tile.join.step = joined_ld;
-  tile.join.bit = (uint)(element * RLO_JOINED_BITS);
+  tile.join = rlo_join_rows(element, (long)joined_ld * RLO_JOINED_ROWS);
 #else
-  tile.join = (rlo_join){0, 0};
+  tile.join = (rlo_join){true};
+#endif
+#if RLO_JOINED_ODD
+  const rlo_odd odd = RLO_ODD_INIT;
+  tile.join = rlo_join_odd(&odd);
+  plane = rlo_cut_odd(&odd, a0, b0);
+  rlo_close_rows(&odd, min(ta, plane.x1), is_first, is_last);
 #endif
   tile.src_ld_bytes = side_b.step1;
   tile.dst_ld_bytes = side_a.step1;
@@ -502,6 +505,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     const long next_a0 = a_axis < 0 ? 0 : (long)index[a_axis] * tile_a;
     const long next_b0 = b_axis < 0 ? 0 : (long)index[b_axis] * tile_b;
     next.row = RLO_SRC_CORNER(RLO_UNIT_BYTES);
+#if RLO_JOINED_BITS > 0 && !RLO_JOINED_WHOLE
+    next.row += element * (long)joined_ld;
+#endif
     next.row_bytes = min((long)na - next_a0, (long)tile_a) * E;
     next.rows = min((long)nb - next_b0, (long)tile_b);
 #if RLO_LEVELS > 1
@@ -520,19 +526,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
 #if RLO_JOINED_WHOLE
     next.ld_bytes = joined_ld;
     next.rows = element == 0 ? next.rows * RLO_JOINED_ROWS : 0;
-#elif RLO_JOINED_BITS > 0
-    next.row += element * tile.join.step;
-#if RLO_LEVELS > 1
-    next.from += element * tile.join.step;
-#endif
 #endif
   }
 #endif
-
-  /* The cells this tile may own, and of them those to be written. */
+  /* The cells this tile may own, and those to be written. */
   const rlo_box owned = {0, ta, RLO_LEAN && !is_first ? -(long)L : 0, tb};
-  rlo_box written = owned;
-  const rlo_box plane = {-a0, (long)na - a0, -b0, (long)nb - b0};
+  rlo_box written = {
+      0, min(ta, plane.x1), max(owned.y0, plane.y0), min(tb, plane.y1)};
   tile.readable = plane;
 #if RLO_GUARDS > 0
   if (!rlo_cut_box(guards, RLO_GUARDS, owned, &tile.readable) ||

@@ -124,6 +124,36 @@ static void split_for_pages(tile_plan *plan) {
   }
 }
 
+/* Lays the grid of rows that begin anywhere in a byte, in the order of the
+ * destination but for the plane, with strides of elements. */
+static void lay_odd_grid(const rlo__joined_rows *joined, tile_plan *plan) {
+  const rlo_problem *elements = joined->elements;
+  rlo__grid *grid = &plan->cpu.grid;
+  grid->num_axes = 0;
+  for (int32_t a = 0; a < elements->num_axes; ++a) {
+    if (a != plan->plane.a_axis && a != plan->plane.b_axis) {
+      rlo__grid_add_axis(grid, elements, a, 1);
+    }
+  }
+  add_tiles(&plan->b, plan->tile_b, grid);
+  add_tiles(&plan->a, plan->tile_a, grid);
+  const int64_t count = 8 / joined->bits;
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    rlo__grid_axis *axis = &grid->axes[n];
+    if (axis->problem_axis == plan->plane.a_axis) {
+      axis->src_stride = axis->step * count;
+    } else if (axis->problem_axis == plan->plane.b_axis) {
+      axis->dst_stride = axis->step * count;
+    }
+  }
+  grid->axes[grid->num_axes++] =
+      (rlo__grid_axis){.problem_axis = joined->axis,
+                       .step = 1,
+                       .extent = count,
+                       .src_stride = 1,
+                       .dst_stride = elements->dst.axis[plan->plane.a_axis]};
+}
+
 /* Lays the grid, in the order of the schedule. Groups that read the same joined
  * rows follow each other. */
 static void lay_grid(const rlo_problem *problem, const rlo__joined_rows *joined, tile_plan *plan) {
@@ -199,6 +229,11 @@ static void lay_tiles(const rlo__family_query *query, tile_plan *plan) {
     plan->tile_a = schedule->tile_a_lines * line;
     plan->tile_b = schedule->tile_b_lines * line;
   }
+  if (query->joined.elements != NULL) {
+    lay_odd_grid(&query->joined, plan);
+    plan->dst_alignment = 1;
+    return;
+  }
   lay_grid(query->problem, &query->joined, plan);
   plan->dst_alignment = rlo__grid_dst_alignment(query, &plan->cpu.grid, -1, RLO__CPU_LINE_BYTES);
   for (int32_t n = 0; n < a->num_levels; ++n) {
@@ -234,6 +269,10 @@ static void choose_sides(const rlo__family_query *query, tile_plan *plan) {
   rlo__side *a = &plan->a;
   rlo__side *b = &plan->b;
   rlo__sides_init(problem, &plan->plane, a, b);
+  if (query->joined.elements != NULL) {
+    lay_tiles(query, plan);
+    return;
+  }
   rlo__side_grow(problem, &problem->src, ENOUGH_A_LINES * line, b, a);
   grow_b(query, ENOUGH_B_LINES * line, plan);
   plan->has_streams = reads_streams(query, plan);
@@ -293,6 +332,7 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   const double shared_lines = 0.80;
   const double shared_and_joined = 0.65;
   const double whole_and_joined = 0.80;
+  const double odd_rows = 0.45;
   int64_t unit_bytes = plan.cpu.geometry.unit_bytes;
   if (plan.b.extent < plan.line_units) {
     return 0.01 * (double)unit_bytes; /* family gather is faster */
@@ -312,6 +352,7 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
   }
   if (query->joined.bits > 0) {
     fraction *= with_joined_rows[query->joined.bits / 2];
+    fraction *= query->joined.elements != NULL ? odd_rows : 1.0;
   }
   return fraction * run_share(plan.tile_a, unit_bytes) * run_share(plan.tile_b, unit_bytes) *
          rlo__grid_fullness(plan.a.extent, plan.line_units) *
@@ -324,8 +365,9 @@ static void describe(const rlo__family_query *query, const tile_plan *plan, rlo_
                        (long long)plan->tile_b, (long long)cpu->geometry.unit_bytes,
                        rlo__grid_order_name(cpu->order));
   if (query->joined.bits > 0) {
-    rlo__launch_describe(launch, ", %d joined rows of %d bits", 8 / query->joined.bits,
-                         query->joined.bits);
+    rlo__launch_describe(launch, ", %d joined rows of %d bits%s", 8 / query->joined.bits,
+                         query->joined.bits,
+                         query->joined.elements != NULL ? " that begin anywhere" : "");
   }
   if (plan->a.num_levels > 1 || plan->b.num_levels > 1) {
     rlo__launch_describe(launch, ", sides of %d and %d axes", plan->a.num_levels,
@@ -367,7 +409,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   /* The sides may be longer than the axes that they begin with. */
   plan.plane.na = plan.a.extent;
   plan.plane.nb = plan.b.extent;
-  rlo__arg args[RLO__PLANE_NUM_SCALARS + 8 + 4 + 1] = {0};
+  rlo__arg args[RLO__PLANE_NUM_SCALARS + 8 + 9 + 1] = {0};
   rlo__arg *end = rlo__plane_args(&plan.plane, &cpu->grid, args);
   if (has_levels) {
     end = add_levels(&plan.b, add_levels(&plan.a, end));
@@ -378,6 +420,16 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
     *end++ = rlo__arg_index(query->joined.step_bytes);
     *end++ = rlo__arg_stride(&query->problem->dst, query->joined.axis);
     RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
+  }
+  const rlo_problem *elements = query->joined.elements;
+  if (elements != NULL) {
+    const int64_t count = 8 / query->joined.bits;
+    *end++ = rlo__arg_int(rlo__floor_mod(elements->src.base, count));
+    *end++ = rlo__arg_int(rlo__floor_mod(elements->dst.base, count));
+    *end++ = rlo__arg_index(elements->extents[plan.plane.a_axis]);
+    *end++ = rlo__arg_index(elements->extents[plan.plane.b_axis]);
+    *end++ = rlo__arg_int(plan.plane.a_axis);
+    RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_ODD", 1));
   }
   if (query->schedule.tile_a_lines > 0) {
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));

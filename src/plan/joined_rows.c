@@ -44,8 +44,25 @@ static bool guard_allows(const rlo_problem *problem, const rlo_guard *guard, int
   return is_whole(problem, &rest, axis, count);
 }
 
-static bool find_axes(const rlo_problem *problem, int64_t count, int32_t *out_a, int32_t *out_b,
-                      rlo__str *why) {
+/* Tells if rows along b, of two bytes and more, may be joined wherever they begin:
+ * each is behind the one before in the destination, where b is the last axis, and
+ * no other axis seems to be innermost once strides are divided. */
+static bool takes_odd_rows(const rlo_problem *problem, int32_t a, int32_t b, int64_t count) {
+  int64_t reach = problem->extents[b];
+  bool takes = problem->num_guards == 0 && b == problem->num_axes - 1 && reach >= 2 * count;
+  for (int32_t n = b - 1; takes && n >= 0; --n) {
+    takes = problem->dst.axis[n] >= reach;
+    reach += problem->dst.axis[n] * (problem->extents[n] - 1);
+  }
+  for (int32_t n = 0; takes && n <= b; ++n) {
+    int64_t step = rlo__abs(problem->src.axis[n]);
+    takes = n == a || step == 0 || step >= 2 * count;
+  }
+  return takes;
+}
+
+static bool find_axes(const rlo_problem *problem, int64_t count, bool takes_odd, int32_t *out_a,
+                      int32_t *out_b, bool *out_is_odd, rlo__str *why) {
   int32_t a = innermost_axis(problem, &problem->src);
   int32_t b = innermost_axis(problem, &problem->dst);
   if (a < 0 || b < 0) {
@@ -54,8 +71,10 @@ static bool find_axes(const rlo_problem *problem, int64_t count, int32_t *out_a,
   if (a == b) {
     return RLO__REFUSE(why, "the innermost axis is the same on both sides");
   }
-  if (problem->extents[a] % count != 0 || problem->extents[b] % count != 0 ||
-      !is_whole(problem, &problem->src, a, count) || !is_whole(problem, &problem->dst, b, count)) {
+  *out_is_odd = problem->extents[a] % count != 0 || problem->extents[b] % count != 0 ||
+                !is_whole(problem, &problem->src, a, count) ||
+                !is_whole(problem, &problem->dst, b, count);
+  if (*out_is_odd && !(takes_odd && takes_odd_rows(problem, a, b, count))) {
     return RLO__REFUSE(why, "its rows of elements of %d bits are not whole bytes",
                        problem->unit_bits);
   }
@@ -92,7 +111,7 @@ static bool divide_guard(rlo_guard *guard, int32_t a, int32_t b, int32_t h, int6
   return rlo__mul(step, count, &guard->form.axis[a]);
 }
 
-bool rlo__join_rows(const rlo_problem *problem, rlo_problem *out_bytes,
+bool rlo__join_rows(const rlo_problem *problem, bool takes_odd, rlo_problem *out_bytes,
                     rlo__joined_rows *out_joined, rlo__str *why) {
   int32_t bits = problem->unit_bits;
   if (bits != 1 && bits != 2 && bits != 4) {
@@ -105,7 +124,8 @@ bool rlo__join_rows(const rlo_problem *problem, rlo_problem *out_bytes,
   int64_t count = 8 / bits;
   int32_t a;
   int32_t b;
-  if (!find_axes(problem, count, &a, &b, why)) {
+  bool is_odd;
+  if (!find_axes(problem, count, takes_odd, &a, &b, &is_odd, why)) {
     return false;
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
@@ -122,8 +142,8 @@ bool rlo__join_rows(const rlo_problem *problem, rlo_problem *out_bytes,
   bytes->fill[0] = (uint8_t)(problem->fill[0] * (0xff / ((1 << bits) - 1)));
   bytes->num_axes = h + 1;
   bytes->extents[h] = count;
-  bytes->extents[a] /= count;
-  bytes->extents[b] /= count;
+  bytes->extents[a] = rlo__ceil_div(bytes->extents[a], count);
+  bytes->extents[b] = rlo__ceil_div(bytes->extents[b], count);
   for (int32_t n = 0; n < rlo__problem_num_forms(bytes); ++n) {
     rlo__problem_form(bytes, n)->axis[h] = 0;
   }
@@ -137,6 +157,7 @@ bool rlo__join_rows(const rlo_problem *problem, rlo_problem *out_bytes,
       return RLO__REFUSE(why, "a guard exceeds 64 bits");
     }
   }
-  *out_joined = (rlo__joined_rows){.bits = bits, .axis = h, .step_bytes = src_ld / count};
+  *out_joined = (rlo__joined_rows){
+      .bits = bits, .axis = h, .step_bytes = src_ld / count, .elements = is_odd ? problem : NULL};
   return true;
 }

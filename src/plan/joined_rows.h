@@ -20,6 +20,12 @@
  *
  * which is a problem of bytes for whoever reads so: h is an axis on which the
  * position in the source does not depend.
+ *
+ * Where rows begin anywhere in a byte, an element of each of n consecutive rows
+ * still makes a byte, and every n-th row begins at the same bit: whoever reads
+ * so takes places and bits of the elements from their positions, and writes the
+ * bytes in which rows meet apart. Extents of the problem of bytes are then
+ * rounded up, and what else does not divide is rounded to 0.
  */
 typedef struct rlo__joined_rows {
   /** Bits of an element: 1, 2 or 4. 0: nothing is joined. */
@@ -28,6 +34,10 @@ typedef struct rlo__joined_rows {
   int32_t axis;
   /** Distance of rows that are joined, either sign. */
   int64_t step_bytes;
+  /** Of rows that begin anywhere in a byte: the problem of elements, borrowed,
+   *  whose axes are in the order of the destination, b last. NULL: of whole
+   *  bytes. */
+  const rlo_problem *elements;
 } rlo__joined_rows;
 
 /**
@@ -35,10 +45,11 @@ typedef struct rlo__joined_rows {
  * innermost axes is whole bytes on both sides.
  *
  * @param problem    canonical, not empty.
+ * @param takes_odd  rows may begin anywhere in a byte, if there are no guards.
  * @param out_bytes  written on success only.
  * @param why        takes the reason, if it cannot.
  */
-bool rlo__join_rows(const rlo_problem *problem, rlo_problem *out_bytes,
+bool rlo__join_rows(const rlo_problem *problem, bool takes_odd, rlo_problem *out_bytes,
                     rlo__joined_rows *out_joined, rlo__str *why);
 
 #endif

@@ -222,10 +222,12 @@ static rlo_status join_rows(rlo__planning *p) {
   rlo_problem *bytes = rlo__alloc(sizeof *bytes);
   RLO_TRY_MEMORY(bytes);
   rlo__str why = rlo__str_over(p->joined_reason, sizeof p->joined_reason);
-  if (rlo__join_rows(problem, bytes, &p->joined, &why)) {
+  bool takes_odd = p->rows.device_class == RLO_DEVICE_CLASS_CPU;
+  if (rlo__join_rows(problem, takes_odd, bytes, &p->joined, &why)) {
     const rlo__family_query query = {.problem = bytes};
     p->joined_problem = bytes;
     p->joined_geometry = rlo__geometry_of(&query);
+    p->joined_geometry.fits_32_bits = p->geometry.fits_32_bits;
   } else {
     rlo__free(bytes);
   }

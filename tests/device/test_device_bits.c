@@ -90,6 +90,43 @@ static const bits_case joined[] = {
      "tile", 0, 0},
 };
 
+/* Rows that begin anywhere in a byte: joined as well, but for the bytes in which
+ * they meet. */
+static const bits_case odd[] = {
+    {"s4[301,213]{1,0:E(4)}", "s4[213,301]{1,0:E(4)}", "1,0", CPU, "tile",
+     1, 3},
+    {"u2[301,603]{1,0:E(2)}", "u2[603,301]{1,0:E(2)}", "1,0", CPU, "tile",
+     0, 5},
+    {"u1[1043,529]{1,0:E(1)}", "u1[529,1043]{1,0:E(1)}", "1,0", CPU, "tile",
+     5, 0},
+    /* Planes that meet within a byte, rows of one plane that do not follow each
+     * other, and both. */
+    {"s4[3,137,151]{2,1,0:E(4)}", "s4[3,151,137]{2,1,0:E(4)}", "0,2,1", CPU,
+     "tile", 0, 0},
+    {"u2[263,3,291]{2,1,0:E(2)}", "u2[291,3,263]{2,1,0:E(2)}", "2,1,0", CPU,
+     "tile", 0, 0},
+    {"u1[3,531,5,523]{3,2,1,0:E(1)}", "u1[523,3,5,531]{3,2,1,0:E(1)}",
+     "3,0,2,1", CPU, "tile", 3, 0},
+    /* Gaps between rows and planes, which are kept, and views into larger ones. */
+    {"s4[133,151]{:E(4)strides(155,1)offset(3)}",
+     "s4[133,151]{:E(4)strides(1,135)offset(7)}", "", CPU, "tile", 0, 0},
+    {"u2[3,263,267]{:E(2)strides(70301,-267,1)offset(69954)}",
+     "u2[3,263,267]{:E(2)strides(71001,1,265)offset(1)}", "", CPU, "tile", 0, 2},
+    /* Rows of whole bytes on one side only. */
+    {"s4[134,151]{:E(4)strides(151,1)offset(1)}",
+     "s4[134,151]{:E(4)strides(1,140)offset(4)}", "", CPU, "tile", 0, 0},
+};
+
+/* The same past the caches, with several tiles along either side. */
+static const bits_case odd_large[] = {
+    {"s4[2313,2311]{1,0:E(4)}", "s4[2311,2313]{1,0:E(4)}", "1,0", CPU, "tile",
+     0, 0},
+    {"u1[4103,5001]{1,0:E(1)}", "u1[5001,4103]{1,0:E(1)}", "1,0", CPU, "tile",
+     2, 1},
+    {"u2[5,1031,3331]{2,1,0:E(2)}", "u2[5,3331,1031]{2,1,0:E(2)}", "0,2,1", CPU,
+     "tile", 0, 9},
+};
+
 /* The same by a compiler that does not know how to shuffle vectors. The problems
  * are others, since a context remembers what it planned. */
 static const bits_case joined_plainly[] = {
@@ -99,12 +136,14 @@ static const bits_case joined_plainly[] = {
      0},
     {"u2[288,264]{1,0:E(2)}", "u2[288,264]{0,1:E(2)pad(292,272)fill(one)}", "",
      CPU, "tile", 1, 0},
+    {"s4[135,131]{1,0:E(4)}", "s4[131,135]{1,0:E(4)}", "1,0", CPU, "tile", 0,
+     2},
 };
 
 /* Everything else. */
 static const bits_case others[] = {
     /* Odd rows begin within bytes, and so do their runs. */
-    {"s4[33,77]{1,0:E(4)}", "s4[77,33]{1,0:E(4)}", "1,0", CPU, "bits", 1, 2},
+    {"s4[3,77]{1,0:E(4)}", "s4[77,3]{1,0:E(4)}", "1,0", CPU, "bits", 1, 2},
     {"u2[37,5,91]{2,1,0:E(2)}", "u2[5,37,91]{2,1,0:E(2)}", "1,0,2", GPU, "bits",
      0, 0},
     /* Tiles that overhang, on either side, and that do not divide each other. */
@@ -149,6 +188,20 @@ RLO_TEST(test_device_bits__joined_rows_are_exact) {
   test_device_optimise(false);
   for (size_t n = 0; n < sizeof joined / sizeof joined[0]; ++n) {
     run_case(&joined[n]);
+  }
+}
+
+RLO_TEST(test_device_bits__odd_rows_are_exact) {
+  test_device_optimise(false);
+  for (size_t n = 0; n < sizeof odd / sizeof odd[0]; ++n) {
+    run_case(&odd[n]);
+  }
+}
+
+RLO_TEST(test_device_bits__large_odd_rows_are_exact) {
+  test_device_optimise(false);
+  for (size_t n = 0; n < sizeof odd_large / sizeof odd_large[0]; ++n) {
+    run_case(&odd_large[n]);
   }
 }
 

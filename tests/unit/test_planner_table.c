@@ -38,7 +38,10 @@ static const plan_case cases[] = {
     {"s4[4096,2048]{1,0:E(4)}", "s4[4096,2048]{0,1:E(4)}", NULL,
      "tile", "2 joined rows of 4 bits, non-temporal stores"},
     {"s4[4095,2049]{1,0:E(4)}", "s4[4095,2049]{0,1:E(4)}", NULL,
-     "bits", "elements of 4 bits, 1 rows of 4195328 bytes"},
+     "tile", "2 joined rows of 4 bits that begin anywhere, staged "
+     "non-temporal stores"},
+    {"s4[4095,2049]{1,0:E(4)}", "s4[4095,2049]{1,0:E(4)pad(4095,2051)}", NULL,
+     "bits", "elements of 4 bits"},
     /* NHWC to NCHW and back: units of one element, three streams. */
     {"f32[64,224,224,3]{3,2,1,0}", "f32[64,224,224,3]{2,1,3,0}", NULL,
      "skinny", "split into 3 streams"},
