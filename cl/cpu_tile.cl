@@ -73,10 +73,9 @@
   (RLO_JOINED_BITS > 0 && !RLO_JOINED_ODD && RLO_GUARDS == 0 && \
    RLO_LEVELS == 1 && !RLO_LEAN)
 
-/* Columns and lines of the stage, for rows that do not consist of whole lines.
- * Many columns, so that long pieces of source rows are read; few lines, so that
- * loads and stores take short turns. Blocks of 1 and 2 bytes have many columns
- * of their own: more lines of each leave together. */
+/* Columns and lines of the stage, for rows that do not consist of whole lines. Many
+ * columns, so that long pieces of source rows are read; few lines, so that loads and
+ * stores take short turns. Blocks of 1 and 2 bytes have many columns by themselves. */
 #ifndef RLO_STAGE_COLUMNS
 #define RLO_STAGE_COLUMNS (RLO_UNIT_BYTES >= 4 ? 8 * L : 2 * L)
 #endif
