@@ -156,6 +156,7 @@ RLO_INLINE void rlo_close_row(__private const rlo_odd *rows,
     *to = (uchar)value;
   }
 }
+
 /* The same for `count` of its rows. */
 RLO_INLINE void rlo_close_rows(__private const rlo_odd *rows,
                                long count,
