@@ -9,7 +9,7 @@
 #include "codegen/kernel_sources.h"
 #include "support/suite.h"
 
-enum { MAX_FILES = 256, MAX_FILE_BYTES = 1 << 24, MAX_INCLUDES = 8 };
+enum { MAX_FILES = 256, MAX_FILE_BYTES = 1 << 24, MAX_INCLUDES = 16 };
 
 /** Read a file of cl/; the result goes to rlo__free. */
 static char *read_kernel(const char *file_name) {
