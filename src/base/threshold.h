@@ -84,6 +84,9 @@
    * down to the second. */                                                    \
   X(plan_cpu_joined_tile_a_lines, 4, 1)                                        \
   X(plan_cpu_joined_tile_b_lines, 4, 1)                                        \
+  /* Rows that begin anywhere in a byte are joined; shorter ones take less     \
+   * time element by element, where planes are small. */                       \
+  X(plan_cpu_odd_row_bytes, 16, 2)                                             \
   /* Tiles that touch so many rows of the destination in between share pages   \
    * by a grid that is split. */                                               \
   X(plan_cpu_many_pages, 2048, 16)                                             \

@@ -2,6 +2,7 @@
 #include "plan/joined_rows.h"
 
 #include "base/checked.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 
 /* The axis of stride 1 of a form, the longest of several; -1: none. */
@@ -44,16 +45,13 @@ static bool guard_allows(const rlo_problem *problem, const rlo_guard *guard, int
   return is_whole(problem, &rest, axis, count);
 }
 
-/* Shorter rows take less time element by element, where planes are small. */
-enum { MIN_ODD_ROW_BYTES = 16 };
-
 /* Tells if rows along b may be joined wherever they begin: each is behind the one before in the
  * destination, where b is the last axis, and no other axis seems to be innermost once strides are
  * divided. */
 static bool takes_odd_rows(const rlo_problem *problem, int32_t a, int32_t b, int64_t count) {
   int64_t reach = problem->extents[b];
-  bool takes =
-      problem->num_guards == 0 && b == problem->num_axes - 1 && reach >= MIN_ODD_ROW_BYTES * count;
+  bool takes = problem->num_guards == 0 && b == problem->num_axes - 1 &&
+               reach >= rlo__thresholds.plan_cpu_odd_row_bytes * count;
   for (int32_t n = b - 1; takes && n >= 0; --n) {
     takes = problem->dst.axis[n] >= reach;
     reach += problem->dst.axis[n] * (problem->extents[n] - 1);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threshold.h"
 #include "relayout/ops.h"
 #include "runtime/context.h"
 #include "support/device_suite.h"
@@ -117,6 +118,20 @@ static const bits_case odd[] = {
      "s4[134,151]{:E(4)strides(1,140)offset(4)}", "", CPU, "tile", 0, 0},
 };
 
+/* The same, short. */
+static const bits_case odd_short[] = {
+    {"s4[5,77]{1,0:E(4)}", "s4[77,5]{1,0:E(4)}", "1,0", CPU, "tile", 1, 0},
+    {"s4[7,13,9]{2,1,0:E(4)}", "s4[9,13,7]{2,1,0:E(4)}", "2,1,0", CPU, "tile",
+     0, 0},
+    {"u2[9,3,131]{2,1,0:E(2)}", "u2[3,131,9]{2,1,0:E(2)}", "1,2,0", CPU, "tile",
+     0, 1},
+    {"u2[3,65,11]{:E(2)strides(800,12,1)offset(3)}",
+     "u2[3,65,11]{:E(2)strides(751,1,67)offset(2)}", "", CPU, "tile", 0, 0},
+    {"u1[17,5,3,19]{3,2,1,0:E(1)}", "u1[19,5,3,17]{3,2,1,0:E(1)}", "3,1,2,0",
+     CPU, "tile", 0, 0},
+    {"u1[33,31]{1,0:E(1)}", "u1[31,33]{1,0:E(1)}", "1,0", CPU, "tile", 3, 1},
+};
+
 /* The same past the caches, with several tiles along either side. */
 static const bits_case odd_large[] = {
     {"s4[2313,2311]{1,0:E(4)}", "s4[2311,2313]{1,0:E(4)}", "1,0", CPU, "tile",
@@ -196,6 +211,16 @@ RLO_TEST(test_device_bits__odd_rows_are_exact) {
   for (size_t n = 0; n < sizeof odd / sizeof odd[0]; ++n) {
     run_case(&odd[n]);
   }
+}
+
+RLO_TEST(test_device_bits__short_odd_rows_are_exact) {
+  const int64_t threshold = rlo__thresholds.plan_cpu_odd_row_bytes;
+  test_device_optimise(false);
+  rlo__thresholds.plan_cpu_odd_row_bytes = 2;
+  for (size_t n = 0; n < sizeof odd_short / sizeof odd_short[0]; ++n) {
+    run_case(&odd_short[n]);
+  }
+  rlo__thresholds.plan_cpu_odd_row_bytes = threshold;
 }
 
 RLO_TEST(test_device_bits__large_odd_rows_are_exact) {
