@@ -128,6 +128,8 @@ static const path paths[] = {
      false},
     {"plan_cpu_joined_tile_a_lines", NULL, JOINED, false},
     {"plan_cpu_joined_tile_b_lines", "plan_cpu_tile_b_lines", JOINED, false},
+    {"plan_cpu_odd_row_bytes", NULL, "s4[7,77]{1,0:E(4)}",
+     "s4[77,7]{1,0:E(4)}", "1,0", NULL, CPU, false},
     {"plan_cpu_many_pages", NULL, "f32[64,40,70]{2,1,0:pad(64,40,96)}",
      "f32[70,40,64]", "2,1,0", "tile", CPU, false},
     {"plan_cpu_far_bytes", NULL, "f32[40,9,33]", "f32[33,9,40]", "2,1,0",
