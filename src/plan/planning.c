@@ -227,7 +227,9 @@ static rlo_status join_rows(rlo__planning *p) {
     const rlo__family_query query = {.problem = bytes};
     p->joined_problem = bytes;
     p->joined_geometry = rlo__geometry_of(&query);
-    p->joined_geometry.fits_32_bits = p->geometry.fits_32_bits;
+    if (p->joined.elements != NULL) { /* its grid counts elements */
+      p->joined_geometry.fits_32_bits = p->geometry.fits_32_bits;
+    }
   } else {
     rlo__free(bytes);
   }

@@ -197,6 +197,19 @@ RLO_TEST(test_planner__beyond_2_gib_grids_are_64_bits_wide) {
   ck_assert_int_eq(plan.launch.arguments[12].kind, RLO__ARGUMENT_INT);
 }
 
+/* 8 G elements in 1 GiB: bytes are counted, but where rows begin anywhere. */
+RLO_TEST(test_planner__packed_elements_count_bytes) {
+  test_plan_lower("u1[131072,65536]{1,0:E(1)}", "u1[131072,65536]{0,1:E(1)}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_str_eq(plan.choice.family->name, "tile");
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 1);
+
+  test_plan_lower("u1[131071,65537]{1,0:E(1)}", "u1[131071,65537]{0,1:E(1)}", NULL, &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_str_eq(plan.choice.family->name, "tile");
+  ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_INDEX32"), 0);
+}
+
 /* Rows over `num_axes` axes without a merge, with `num_guards` PAD guards. */
 static void make_rows(int32_t num_axes, int32_t num_guards, int64_t stretch) {
   int64_t extents[RLO_MAX_AXES];
