@@ -26,8 +26,8 @@ typedef struct rlo__memory {
 } rlo__memory;
 
 /** Allocates memory, by rlo__place_take_buffer or, on the host, from the
- *  library's allocator, which gives large ones huge pages. Threads: safe, like every function here.
- */
+ *  library's allocator, in huge pages if it is large. Threads: safe, like every
+ *  function here. */
 RLO_NODISCARD rlo_status rlo__memory_create(rlo__place *place, int64_t bytes,
                                             rlo__memory **out_memory);
 
