@@ -67,6 +67,11 @@ static void run_case(const bits_case *c) {
   }
 }
 
+#define RUN_CASES(table)                                          \
+  for (size_t n = 0; n < sizeof(table) / sizeof(table)[0]; ++n) { \
+    run_case(&(table)[n]);                                        \
+  }
+
 // clang-format off
 /* Transpositions between whole bytes: rows are joined. Planes have whole blocks
  * of 64 bytes, and edges. */
@@ -201,33 +206,25 @@ static const bits_case others[] = {
 
 RLO_TEST(test_device_bits__joined_rows_are_exact) {
   test_device_optimise(false);
-  for (size_t n = 0; n < sizeof joined / sizeof joined[0]; ++n) {
-    run_case(&joined[n]);
-  }
+  RUN_CASES(joined);
 }
 
 RLO_TEST(test_device_bits__odd_rows_are_exact) {
   test_device_optimise(false);
-  for (size_t n = 0; n < sizeof odd / sizeof odd[0]; ++n) {
-    run_case(&odd[n]);
-  }
+  RUN_CASES(odd);
 }
 
 RLO_TEST(test_device_bits__short_odd_rows_are_exact) {
   const int64_t threshold = rlo__thresholds.plan_cpu_odd_row_bytes;
   test_device_optimise(false);
   rlo__thresholds.plan_cpu_odd_row_bytes = 2;
-  for (size_t n = 0; n < sizeof odd_short / sizeof odd_short[0]; ++n) {
-    run_case(&odd_short[n]);
-  }
+  RUN_CASES(odd_short);
   rlo__thresholds.plan_cpu_odd_row_bytes = threshold;
 }
 
 RLO_TEST(test_device_bits__large_odd_rows_are_exact) {
   test_device_optimise(false);
-  for (size_t n = 0; n < sizeof odd_large / sizeof odd_large[0]; ++n) {
-    run_case(&odd_large[n]);
-  }
+  RUN_CASES(odd_large);
 }
 
 RLO_TEST(test_device_bits__joined_rows_are_exact_without_shuffles) {
@@ -235,17 +232,13 @@ RLO_TEST(test_device_bits__joined_rows_are_exact_without_shuffles) {
   bool *has_shuffle = &device.context->device_info.has_vector_shuffle;
   const bool own = *has_shuffle;
   *has_shuffle = false;
-  for (size_t n = 0; n < sizeof joined_plainly / sizeof joined_plainly[0]; ++n) {
-    run_case(&joined_plainly[n]);
-  }
+  RUN_CASES(joined_plainly);
   *has_shuffle = own;
 }
 
 RLO_TEST(test_device_bits__any_bits_are_exact) {
   test_device_optimise(false);
-  for (size_t n = 0; n < sizeof others / sizeof others[0]; ++n) {
-    run_case(&others[n]);
-  }
+  RUN_CASES(others);
 }
 
 /* Draws a packed type, now and then one that is no power of two of bits. */
